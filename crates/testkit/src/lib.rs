@@ -1,0 +1,5 @@
+//! What tests and benches share: generators, an oracle, faulty disks, golden files. Never part of the program.
+
+mod shared;
+
+pub use shared::{shared_dir, skip_without_shared};
