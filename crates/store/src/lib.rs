@@ -6,6 +6,10 @@
 //!
 //! Not here: wire formats (`formats`), selectors and trees (`query`), HTTP (`api`).
 
+pub mod disk;
+pub mod lock;
+pub mod object;
+
 mod contract;
 
 pub use contract::{
