@@ -5,42 +5,7 @@ use std::sync::{Arc, atomic::AtomicBool};
 use block::Dataset;
 use profile::{LabelSet, ProfileId, ProfileType, Tenant, TimeRange, Timestamp};
 
-/// A parsed selector: an optional profile type and label matchers, `cpu{service_name="api",pod=~"a.*"}`.
-#[derive(Clone, Debug, Default)]
-pub struct Selector {
-    _private: (),
-}
-
-impl Selector {
-    /// Parses `type{matchers}`, `{matchers}`, `type` or the empty text. Label names may be quoted UTF-8 (C081).
-    ///
-    /// # Errors
-    /// Names the byte position and what was expected; a regular expression over the size limit names the limit (C089).
-    pub fn parse(text: &str) -> Result<Self, QueryError> {
-        let _ = text;
-        todo!()
-    }
-
-    /// The text before the brace, if any: a full profile type or a short form.
-    #[must_use]
-    pub fn profile_type(&self) -> Option<&str> {
-        todo!()
-    }
-
-    /// Adds `name="value"`.
-    #[must_use]
-    pub fn with_equal(self, name: &str, value: &str) -> Self {
-        let _ = (name, value);
-        todo!()
-    }
-
-    /// Whether all matchers accept a label set (a label that is not there has the empty value).
-    #[must_use]
-    pub fn matches(&self, labels: &LabelSet) -> bool {
-        let _ = labels;
-        todo!()
-    }
-}
+use crate::{QueryResult, Selector};
 
 /// Which profile type is asked for.
 #[derive(Clone, Debug, Default)]
@@ -180,6 +145,9 @@ pub struct FlameTree {
     pub files: Vec<String>,
     /// Unit of the values.
     pub unit: String,
+    /// Position in `names` of what the cut folded together (text `other`), so that it is not taken for a function of
+    /// that name, which has a position of its own. `None` where nothing was cut.
+    pub other: Option<u32>,
 }
 
 /// A function in a table.
@@ -287,6 +255,8 @@ pub struct DiffTree {
     pub names: Vec<String>,
     /// Unit of the values.
     pub unit: String,
+    /// Position in `names` of what the cut folded together, as in [`FlameTree::other`].
+    pub other: Option<u32>,
 }
 
 /// A profile in a listing.
@@ -323,49 +293,6 @@ pub struct ServiceItem {
     pub last: Timestamp,
 }
 
-/// Why a query has no answer.
-#[derive(Clone, Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum QueryError {
-    /// The question is wrong: names the field and the reason (400).
-    #[error("{field}: {reason}")]
-    Invalid {
-        /// Which part of the question.
-        field: String,
-        /// Why.
-        reason: String,
-    },
-    /// A short form fits several types (400 that lists them, D24).
-    #[error("{short:?} fits several profile types: {}", candidates.join(", "))]
-    Ambiguous {
-        /// What was asked.
-        short: String,
-        /// What it fits.
-        candidates: Vec<String>,
-    },
-    /// A sum does not fit in 64 bits (D5).
-    #[error("the sum over the selection does not fit in a signed 64-bit number; choose a smaller range")]
-    Overflow,
-    /// The query would read more than it may.
-    #[error("the query reads more than {limit} bytes; choose a smaller range or more labels")]
-    Budget {
-        /// The limit in bytes.
-        limit: u64,
-    },
-    /// The deadline has passed.
-    #[error("the query did not end in time")]
-    Deadline,
-    /// The client has gone.
-    #[error("the client went away")]
-    Cancelled,
-    /// Not found by its id or name.
-    #[error("{0} not found")]
-    NotFound(String),
-    /// Stored data cannot be read.
-    #[error(transparent)]
-    Block(#[from] block::BlockError),
-}
-
 /// Settings of an engine.
 #[derive(Clone, Debug)]
 pub struct EngineOptions {
@@ -381,9 +308,6 @@ pub struct EngineOptions {
 pub struct Engine {
     _private: (),
 }
-
-/// Result of every query.
-pub type QueryResult<T> = Result<Answer<T>, QueryError>;
 
 impl Engine {
     /// An engine over a store.
