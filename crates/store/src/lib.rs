@@ -6,6 +6,7 @@
 //!
 //! Not here: wire formats (`formats`), selectors and trees (`query`), HTTP (`api`).
 
+pub mod catalogue;
 pub mod disk;
 pub mod lock;
 pub mod object;

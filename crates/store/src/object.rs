@@ -60,6 +60,13 @@ impl DurableLocal {
                 disk.remove(&format!("{TEMPORARY_FOLDER}/{}", entry.name))?;
             }
         }
+        // A process may have died between giving a name and syncing it. Whoever reads that name now acts on it, so it
+        // has to stay.
+        for entry in disk.list("")? {
+            if entry.is_folder {
+                disk.sync_dir(&entry.name)?;
+            }
+        }
         Ok(Self { inner: Arc::new(Inner { disk, next_temporary: AtomicU64::new(0) }) })
     }
 
@@ -107,6 +114,10 @@ impl Inner {
         };
         if let Err(error) = named {
             self.forget(&temporary);
+            if error.kind() == io::ErrorKind::AlreadyExists {
+                // The object may be our own, of a put whose sync failed; the caller will count on it being there.
+                self.disk.sync_dir(folder).map_err(|error| failed(location, error))?;
+            }
             return Err(failed(location, error));
         }
         self.disk.sync_dir(folder).map_err(|error| failed(location, error))
