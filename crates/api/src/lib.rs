@@ -1,1 +1,32 @@
-//! placeholder
+//! Every protocol that the server speaks, on one router.
+//!
+//! [`router`] puts them together over one [`ApiState`]. Each API has a folder: `pyroscope` (Push, `/ingest`, querier,
+//! render), `native` (`/api/v1`), `profefe`, `pprof` (URLs for `go tool pprof`). They share the way of a push
+//! ([`push`]), tenants ([`access`]), errors ([`ApiError`]), limits ([`limits`]) and memory ([`Budget`]).
+//!
+//! Not here: sockets, configuration, tokens and time-outs of connections (`server`), storage (`store`), what a query
+//! computes (`query`).
+
+pub mod access;
+mod body;
+mod error;
+pub mod limits;
+mod memory;
+mod metrics;
+pub mod push;
+mod pyroscope;
+mod state;
+
+use std::sync::Arc;
+
+pub use access::Tenancy;
+pub use error::{ApiError, ErrorKind};
+pub use memory::{Budget, Claim};
+pub use metrics::ApiMetrics;
+pub use state::{ApiOptions, ApiState, QueryCost};
+
+/// All APIs on one router. Tokens and connection time-outs are layers that `server` puts around it.
+pub fn router(state: Arc<ApiState>) -> axum::Router {
+    let router = axum::Router::new().merge(pyroscope::router(&state));
+    body::with_limits(router, state)
+}

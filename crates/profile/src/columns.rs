@@ -357,6 +357,8 @@ pub enum AlteredReason {
     BadLine,
     /// A compatible path fell back to a default for a parameter it could not read (C032).
     ParameterDefaulted,
+    /// No `service_name` was sent, so it was taken from another label or set to `unknown_service` (C083).
+    ServiceNameDefaulted,
     /// Two labels of one name met; the rule of the API chose one (D6).
     LabelConflict,
     /// The stack was cut by the profiler itself (C027).
@@ -379,6 +381,7 @@ impl AlteredReason {
             Self::DuplicateSampleType => "duplicate_sample_type",
             Self::BadLine => "bad_line",
             Self::ParameterDefaulted => "parameter_defaulted",
+            Self::ServiceNameDefaulted => "service_name_defaulted",
             Self::LabelConflict => "label_conflict",
             Self::CutByProfiler => "cut_by_profiler",
         }

@@ -1,0 +1,143 @@
+//! Limits on request bodies, once for all APIs: size (413, C025, C043) and memory over all requests (503, D19).
+//!
+//! A `Content-Length` over the limit is refused before a byte is read. Bodies without one are counted while they come
+//! in and cut at the limit. The bytes stay claimed until the request has been answered.
+
+use std::{
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll},
+};
+
+use axum::{
+    body::{Body, Bytes},
+    extract::{DefaultBodyLimit, Request, State},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use http::{HeaderMap, header};
+use http_body::{Body as HttpBody, Frame, SizeHint};
+
+use crate::{ApiError, ApiState, Claim, ErrorKind, limits};
+
+/// Puts the limits around a router.
+pub(crate) fn with_limits(router: axum::Router, state: Arc<ApiState>) -> axum::Router {
+    router.layer(axum::middleware::from_fn_with_state(state, limit)).layer(DefaultBodyLimit::disable())
+}
+
+async fn limit(State(state): State<Arc<ApiState>>, request: Request, next: Next) -> Response {
+    if request.body().is_end_stream() {
+        return next.run(request).await;
+    }
+    let shape = ErrorShape::of(&request);
+    let length = content_length(request.headers());
+    if length.is_some_and(|length| length > limits::BODY_BYTES_MAX as u64) {
+        return shape.render(too_large());
+    }
+    let claim = match state.memory.claim(0) {
+        Ok(claim) => claim,
+        Err(error) => return shape.render(error),
+    };
+    let count = Arc::new(Mutex::new(Count { bytes: 0, claim, error: None }));
+    let counted = Arc::clone(&count);
+    let request = request.map(|inner| Body::new(CountedBody { inner, count: counted }));
+    let response = next.run(request).await;
+    // A reader that was cut off knows only that reading failed; the client is told why.
+    match lock(&count).error.take() {
+        Some(error) => shape.render(error),
+        None => response,
+    }
+}
+
+fn too_large() -> ApiError {
+    ApiError::new(
+        ErrorKind::TooLarge,
+        "body",
+        format!("the request body is larger than the limit of {} bytes", limits::BODY_BYTES_MAX),
+    )
+}
+
+fn content_length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+struct Count {
+    bytes: usize,
+    claim: Claim,
+    error: Option<ApiError>,
+}
+
+fn lock(count: &Mutex<Count>) -> MutexGuard<'_, Count> {
+    count.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+struct CountedBody {
+    inner: Body,
+    count: Arc<Mutex<Count>>,
+}
+
+impl HttpBody for CountedBody {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let polled = Pin::new(&mut self.inner).poll_frame(context);
+        if let Poll::Ready(Some(Ok(frame))) = &polled
+            && let Some(data) = frame.data_ref()
+        {
+            let mut count = lock(&self.count);
+            count.bytes = count.bytes.saturating_add(data.len());
+            let bytes = count.bytes;
+            let checked =
+                if bytes > limits::BODY_BYTES_MAX { Err(too_large()) } else { count.claim.grow_to(bytes) };
+            if let Err(error) = checked {
+                count.error = Some(error.clone());
+                return Poll::Ready(Some(Err(axum::Error::new(error))));
+            }
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.inner.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.inner.size_hint()
+    }
+}
+
+/// Which API's clients will read an error (D16).
+enum ErrorShape {
+    Native,
+    Ingest,
+    Profefe,
+    Rpc(HeaderMap),
+}
+
+impl ErrorShape {
+    fn of(request: &Request) -> Self {
+        let path = request.uri().path();
+        if path == "/ingest" || path.starts_with("/pyroscope/") {
+            return Self::Ingest;
+        }
+        if path.starts_with("/api/0/") {
+            return Self::Profefe;
+        }
+        // RPC paths are /package.Service/Method; nothing else has a dot in its first part.
+        let first = path.trim_start_matches('/').split('/').next().unwrap_or("");
+        if first.contains('.') { Self::Rpc(request.headers().clone()) } else { Self::Native }
+    }
+
+    fn render(self, error: ApiError) -> Response {
+        match self {
+            Self::Native => error.into_native_response(),
+            Self::Ingest => error.into_ingest_response(),
+            Self::Profefe => error.into_profefe_response(),
+            Self::Rpc(headers) => error.into_connect().into_http_response(&headers).into_response(),
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Every limit of the APIs, with unit and reason (D19). What a decoder or the store limits stands there.
+
+use std::time::Duration;
+
+/// Bytes of a request body as received. Ten times the largest profile that real programs were seen to send; also the
+/// largest gRPC message.
+pub const BODY_BYTES_MAX: usize = 64 << 20;
+
+/// Bytes of one profile after inflation. Four times the body limit; larger ones are decompression bombs (C024).
+pub const INFLATED_BYTES_MAX: usize = 256 << 20;
+
+/// Bytes of bodies, as received and inflated, that all requests together may hold; beyond it pushes get 503. Keeps the
+/// process small when many large pushes come at once.
+pub const IN_FLIGHT_BYTES_MAX: usize = 512 << 20;
+
+/// Frames of one stack. Far above any sane recursion limit, low enough that one stack cannot fill the tree.
+pub const STACK_DEPTH_MAX: usize = 16_384;
+
+/// Bytes of one string of a profile; what fits in 16 bits, as clients and servers of this field keep to.
+pub const STRING_BYTES_MAX: usize = 65_535;
+
+/// Bytes of a label name, as Pyroscope.
+pub const LABEL_NAME_BYTES_MAX: usize = 1024;
+
+/// Bytes of a label value, as Pyroscope.
+pub const LABEL_VALUE_BYTES_MAX: usize = 2048;
+
+/// Labels of one series, as Pyroscope. Reserved names (`__…__`) do not count.
+pub const LABELS_MAX: usize = 30;
+
+/// Bytes of a profile name.
+pub const PROFILE_NAME_BYTES_MAX: usize = 256;
+
+/// Profiles in one push request; the message limit alone would allow millions of empty ones.
+pub const PROFILES_PER_PUSH_MAX: usize = 16_384;
+
+/// How far ahead of our clock a profile may start (D11).
+pub const FUTURE_NANOS_MAX: i64 = 10 * 60 * 1_000_000_000;
+
+/// Nodes of a flame graph where the client names no number (D23).
+pub const NODES_DEFAULT: usize = 8_192;
+
+/// Nodes that a client may ask for; larger numbers are lowered to this (C086).
+pub const NODES_MAX: usize = 1_048_576;
+
+/// Steps of a timeline; more points than this cannot be drawn and cost memory per series.
+pub const STEPS_MAX: u64 = 50_000;
+
+/// Queries that run at once; the others wait. Bounds memory: each holds one dense sum per node.
+pub const QUERIES_AT_ONCE: usize = 2;
+
+/// How long a query may take where the client names no deadline.
+pub const QUERY_TIME_MAX: Duration = Duration::from_secs(300);
+
+/// Range of a query that names none: the last hour (D12).
+pub const QUERY_RANGE_DEFAULT: Duration = Duration::from_secs(3600);
+
+/// What `Retry-After` says when memory or a slot is short, seconds.
+pub const RETRY_AFTER_SECONDS: u32 = 1;
+
+/// The decoder's limits as the APIs use them.
+#[must_use]
+pub fn decoder() -> formats::Limits {
+    formats::Limits {
+        body_bytes_max: BODY_BYTES_MAX,
+        inflated_bytes_max: INFLATED_BYTES_MAX,
+        stack_depth_max: STACK_DEPTH_MAX,
+        string_bytes_max: STRING_BYTES_MAX,
+        strict_utf8: false,
+        keep_negative: false,
+    }
+}

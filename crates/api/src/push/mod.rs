@@ -1,0 +1,353 @@
+//! The way of a pushed profile, the same for every API.
+//!
+//! An API turns its request into [`PushRequest`]s: tenant, labels as sent, how the name is found, the body. Here the
+//! body is decoded on the blocking pool, labels, name and time get their rules, the store takes the profile in and its
+//! log record is waited for. Only then is there a [`PushReply`], so what a client sees acknowledged is on disk.
+//!
+//! Not here: formats (`formats`), retries and durability (`store`), what a request looks like on the wire.
+
+mod labels;
+mod name;
+mod text;
+mod time;
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use formats::{DecodeError, DecodeErrorKind, Decoded, Decoder};
+use http::HeaderValue;
+use profile::{
+    Altered, LabelSet, Profile, ProfileId, ProfileType, SeriesType, Temporality, Tenant, Timestamp,
+    TypedColumn,
+};
+use store::{Accepted, NewProfile, Outcome, Ticket};
+
+pub use labels::{SERVICE_NAME_FALLBACKS, SeriesLabels, UNKNOWN_SERVICE, series_labels};
+pub use name::NameRule;
+pub use text::TextType;
+pub use time::{ClientTime, Start, start_of};
+
+use crate::{ApiError, ApiState, Claim, ErrorKind, limits, state::run_blocking};
+
+/// The response header that says what of a profile was changed or left out (D14).
+pub const ALTERED_HEADER: &str = "everflame-altered";
+
+/// Inflated size above which a decoder's memory is given back instead of kept for the next body, bytes. Usual profiles
+/// are far smaller; keeping the memory of a rare huge one would cost more than it saves.
+const KEPT_DECODER_BYTES_MAX: usize = 4 << 20;
+
+/// Which API a push came by; a word of metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Api {
+    /// `/api/v1/push`.
+    Native,
+    /// profefe's routes.
+    Profefe,
+    /// `/ingest`.
+    Ingest,
+    /// `push.v1.PusherService/Push`.
+    Push,
+}
+
+impl Api {
+    /// The word for metrics.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Profefe => "profefe",
+            Self::Ingest => "ingest",
+            Self::Push => "push",
+        }
+    }
+}
+
+/// What a body is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BodyFormat {
+    /// pprof, compressed or not.
+    Pprof,
+    /// Folded stacks, `root;leaf 42`.
+    Folded(TextType),
+    /// One stack per line.
+    Lines(TextType),
+}
+
+/// Whether negative values are an error of the profiler or the point of the profile (C009).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Negatives {
+    /// They are dropped and counted.
+    #[default]
+    Drop,
+    /// The profile is a difference.
+    Keep,
+}
+
+/// A profile as an API received it.
+#[derive(Clone, Debug)]
+pub struct PushRequest {
+    /// Whose it is.
+    pub tenant: Tenant,
+    /// Which way it came.
+    pub api: Api,
+    /// Labels as sent, in any order, twins and reserved names included.
+    pub labels: Vec<(String, String)>,
+    /// How its name is found.
+    pub name: NameRule,
+    /// What the body is.
+    pub format: BodyFormat,
+    /// The body as sent.
+    pub body: Bytes,
+    /// A time named beside the body.
+    pub client_time: Option<ClientTime>,
+    /// `Some(Cumulative)` only where the client says so (D8).
+    pub temporality: Option<Temporality>,
+    /// What negative values mean.
+    pub negatives: Negatives,
+    /// What the API itself had to change already.
+    pub altered: Altered,
+}
+
+impl PushRequest {
+    /// A pprof profile with the usual rules.
+    #[must_use]
+    pub fn pprof(tenant: Tenant, api: Api, labels: Vec<(String, String)>, body: Bytes) -> Self {
+        Self {
+            tenant,
+            api,
+            labels,
+            name: NameRule::LabelOrSampleTypes,
+            format: BodyFormat::Pprof,
+            body,
+            client_time: None,
+            temporality: None,
+            negatives: Negatives::Drop,
+            altered: Altered::default(),
+        }
+    }
+}
+
+/// What became of a profile that was taken in and is on disk.
+#[derive(Clone, Debug)]
+pub struct PushReply {
+    /// Its id.
+    pub id: ProfileId,
+    /// Stored, known already, empty, or a baseline.
+    pub outcome: Outcome,
+    /// What was changed or left out.
+    pub altered: Altered,
+    /// Labels as stored.
+    pub labels: LabelSet,
+    /// Profile name.
+    pub name: String,
+    /// Its profile types, one per value column.
+    pub types: Vec<ProfileType>,
+    /// Start.
+    pub time: Timestamp,
+}
+
+/// The value of [`ALTERED_HEADER`]; `None` when nothing was altered.
+#[must_use]
+pub fn altered_header(altered: &Altered) -> Option<HeaderValue> {
+    if altered.is_empty() {
+        return None;
+    }
+    let words: Vec<String> =
+        altered.sorted().iter().map(|(reason, count)| format!("{}={count}", reason.word())).collect();
+    HeaderValue::from_str(&words.join(", ")).ok()
+}
+
+/// Takes one profile in and waits until it is on disk.
+///
+/// # Errors
+/// What is wrong with it, or why it cannot be kept now. Nothing is stored then.
+pub async fn push_profile(state: &Arc<ApiState>, request: PushRequest) -> Result<PushReply, ApiError> {
+    let mut replies = push_profiles(state, vec![request]).await;
+    replies.pop().unwrap_or_else(|| Err(ApiError::internal("a push got no reply")))
+}
+
+/// Takes several profiles of one request in, each for itself: the good ones are stored whatever becomes of the others,
+/// and a retry of all of them stores nothing twice (D14). The replies are in the order of the requests.
+pub async fn push_profiles(
+    state: &Arc<ApiState>,
+    requests: Vec<PushRequest>,
+) -> Vec<Result<PushReply, ApiError>> {
+    let apis: Vec<(&'static str, usize)> =
+        requests.iter().map(|request| (request.api.word(), request.body.len())).collect();
+    let mut replies = match decode_all(state, requests).await {
+        Ok(replies) => replies,
+        Err(error) => apis.iter().map(|_| Err(error.clone())).collect(),
+    };
+    // Tickets grow with the log, so waiting for the last one covers all of them.
+    let last = replies.iter().filter_map(|reply| reply.as_ref().ok()).map(|(_, ticket)| *ticket).max();
+    if let Some(ticket) = last
+        && let Err(error) = state.store.durable(ticket).await
+    {
+        tracing::error!(%error, "a push is not durable");
+        let error = ApiError::from(error);
+        for reply in replies.iter_mut().filter(|reply| reply.is_ok()) {
+            *reply = Err(error.clone());
+        }
+    }
+    let finished = replies.into_iter().zip(apis);
+    finished.map(|(reply, (api, bytes))| count(state, api, bytes, reply.map(|(reply, _)| reply))).collect()
+}
+
+fn count(
+    state: &ApiState,
+    api: &'static str,
+    bytes: usize,
+    reply: Result<PushReply, ApiError>,
+) -> Result<PushReply, ApiError> {
+    match &reply {
+        Ok(reply) => state.metrics.pushed(api, reply.outcome, &reply.altered, bytes),
+        Err(error) => {
+            state.metrics.push_refused(api, error.kind);
+            if error.kind == ErrorKind::Internal {
+                tracing::error!(api, %error, "push failed");
+            } else {
+                tracing::debug!(api, %error, "push refused");
+            }
+        }
+    }
+    reply
+}
+
+type Pushed = Result<(PushReply, Ticket), ApiError>;
+
+async fn decode_all(state: &Arc<ApiState>, requests: Vec<PushRequest>) -> Result<Vec<Pushed>, ApiError> {
+    let slot = state.push_slot().await?;
+    let state = Arc::clone(state);
+    run_blocking(move || {
+        let _slot = slot;
+        Ok(requests.into_iter().map(|request| decode_one(&state, request)).collect())
+    })
+    .await
+}
+
+/// Decodes a body and hands it to the store: CPU work without waiting.
+fn decode_one(state: &ApiState, request: PushRequest) -> Pushed {
+    let mut decoder = state.take_decoder();
+    let mut claim = state.memory.claim(inflated_guess(&request.body))?;
+    let mut decoder_limits = limits::decoder();
+    decoder_limits.keep_negative = request.negatives == Negatives::Keep;
+    let result = loop {
+        decoder_limits.inflated_bytes_max = claim.bytes();
+        let tried = decode_and_store(state, &request, &mut decoder, &decoder_limits);
+        match tried {
+            Err(error) if error.kind == DecodeErrorKind::TooLarge && grown(&mut claim)? => {}
+            Err(error) => break Err(error.into()),
+            Ok(result) => break result,
+        }
+    };
+    if claim.bytes() <= KEPT_DECODER_BYTES_MAX {
+        state.keep_decoder(decoder);
+    }
+    result
+}
+
+/// Makes the claim larger for another try; `false` when it has the whole limit already.
+fn grown(claim: &mut Claim) -> Result<bool, ApiError> {
+    if claim.bytes() >= limits::INFLATED_BYTES_MAX {
+        return Ok(false);
+    }
+    claim.grow_to(claim.bytes().saturating_mul(8).min(limits::INFLATED_BYTES_MAX))?;
+    Ok(true)
+}
+
+/// How many bytes a body will have after inflation, as far as it says so. A wrong guess costs a second try, never
+/// memory: the decoder stops at what was claimed.
+fn inflated_guess(body: &[u8]) -> usize {
+    /// Smallest claim, bytes: larger than nearly all profiles, so that no body is tried twice for little.
+    const GUESS_MIN: usize = 1 << 20;
+    /// Deflate makes nothing more than this many times smaller.
+    const DEFLATE_RATIO_MAX: usize = 1032;
+    let said = match body {
+        [0x1f, 0x8b, .., a, b, c, d] => {
+            let said = usize::try_from(u32::from_le_bytes([*a, *b, *c, *d])).unwrap_or(usize::MAX);
+            said.min(body.len().saturating_mul(DEFLATE_RATIO_MAX))
+        }
+        _ => body.len(),
+    };
+    said.max(body.len()).clamp(GUESS_MIN, limits::INFLATED_BYTES_MAX)
+}
+
+/// The outer error is the decoder's, so that the caller may try again with more memory.
+fn decode_and_store(
+    state: &ApiState,
+    request: &PushRequest,
+    decoder: &mut Decoder,
+    decoder_limits: &formats::Limits,
+) -> Result<Pushed, DecodeError> {
+    match &request.format {
+        BodyFormat::Pprof => {
+            let (profile, decoded) = decoder.pprof(&request.body, decoder_limits)?;
+            Ok(store(state, request, profile, &decoded, profile.text))
+        }
+        BodyFormat::Folded(typed) => {
+            let (profile, decoded) =
+                decoder.folded(&request.body, typed.sample_type(), typed.sample_unit(), decoder_limits)?;
+            let scaled = text::scaled(profile, typed)?;
+            Ok(store(state, request, scaled.profile(), &decoded, &request.body))
+        }
+        BodyFormat::Lines(typed) => {
+            let (profile, decoded) =
+                decoder.lines(&request.body, typed.sample_type(), typed.sample_unit(), decoder_limits)?;
+            let scaled = text::scaled(profile, typed)?;
+            Ok(store(state, request, scaled.profile(), &decoded, &request.body))
+        }
+    }
+}
+
+/// Applies the rules for labels, name and time, and pushes.
+fn store(
+    state: &ApiState,
+    request: &PushRequest,
+    profile: Profile<'_>,
+    decoded: &Decoded,
+    digest_bytes: &[u8],
+) -> Pushed {
+    let mut altered = request.altered.clone();
+    altered.merge(&decoded.altered);
+    let series = series_labels(request.labels.clone(), &mut altered)?;
+    let name = name::profile_name(&request.name, series.name.as_deref(), &profile)?;
+    let header = &profile.columns.header;
+    let start = start_of(header.time_nanos, request.client_time, Timestamp::now(), &mut altered)?;
+    let types = profile_types(&name, &profile);
+    let temporality = request.temporality.unwrap_or_else(|| {
+        let instant = !types.is_empty() && types.iter().all(ProfileType::is_instant);
+        if instant { Temporality::Instant } else { Temporality::Delta }
+    });
+    let Accepted { id, outcome, ticket } = state.store.push(&NewProfile {
+        tenant: &request.tenant,
+        labels: series.labels.clone(),
+        name: &name,
+        temporality,
+        profile,
+        digest_bytes,
+        time: start.time,
+        time_is_stated: start.is_stated,
+        id: None,
+    })?;
+    let reply = PushReply { id, outcome, altered, labels: series.labels, name, types, time: start.time };
+    Ok((reply, ticket))
+}
+
+fn profile_types(name: &str, profile: &Profile<'_>) -> Vec<ProfileType> {
+    let columns = profile.columns;
+    let period = columns.header.period_type.unwrap_or_default();
+    let series = SeriesType {
+        name: name.to_owned(),
+        period_type: profile.text_of(period.kind).into_owned(),
+        period_unit: profile.text_of(period.unit).into_owned(),
+        columns: columns
+            .sample_types
+            .iter()
+            .map(|typed| TypedColumn {
+                sample_type: profile.text_of(typed.kind).into_owned(),
+                sample_unit: profile.text_of(typed.unit).into_owned(),
+            })
+            .collect(),
+    };
+    (0..series.columns.len()).filter_map(|column| series.profile_type(column)).collect()
+}

@@ -1,0 +1,180 @@
+//! What every handler shares: store, engine, limits on memory and on work at once, counters.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use formats::Decoder;
+use query::{Control, Engine};
+use store::Store;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::{ApiError, ApiMetrics, Budget, ErrorKind, Tenancy, limits};
+
+/// Settings of the APIs.
+#[derive(Clone, Debug)]
+pub struct ApiOptions {
+    /// Whether requests name their tenant.
+    pub tenancy: Tenancy,
+    /// Pushes that are decoded at once.
+    pub pushes_at_once: usize,
+    /// Merges that run at once.
+    pub queries_at_once: usize,
+    /// How long a query may take where the client names no deadline.
+    pub query_time_max: Duration,
+    /// Bytes that all requests together may hold.
+    pub in_flight_bytes_max: usize,
+}
+
+impl Default for ApiOptions {
+    fn default() -> Self {
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        Self {
+            tenancy: Tenancy::Single,
+            pushes_at_once: cores.max(2),
+            queries_at_once: limits::QUERIES_AT_ONCE,
+            query_time_max: limits::QUERY_TIME_MAX,
+            in_flight_bytes_max: limits::IN_FLIGHT_BYTES_MAX,
+        }
+    }
+}
+
+/// How much a query costs; cheap ones do not wait behind merges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QueryCost {
+    /// Names, values, series, listings.
+    Metadata,
+    /// Anything that reads rows.
+    Merge,
+}
+
+/// Shared by all handlers of one server.
+pub struct ApiState {
+    /// Where profiles are kept.
+    pub store: Arc<Store>,
+    /// What answers queries.
+    pub engine: Arc<Engine>,
+    /// Settings.
+    pub options: ApiOptions,
+    /// Counters.
+    pub metrics: ApiMetrics,
+    /// Bytes that requests may hold.
+    pub memory: Budget,
+    push_slots: Arc<Semaphore>,
+    merge_slots: Arc<Semaphore>,
+    metadata_slots: Arc<Semaphore>,
+    decoders: Mutex<Vec<Decoder>>,
+}
+
+impl ApiState {
+    /// Puts the parts together.
+    #[must_use]
+    pub fn new(store: Arc<Store>, engine: Arc<Engine>, options: ApiOptions) -> Arc<Self> {
+        Arc::new(Self {
+            metrics: ApiMetrics::new(Arc::clone(&store)),
+            memory: Budget::new(options.in_flight_bytes_max),
+            push_slots: Arc::new(Semaphore::new(options.pushes_at_once.max(1))),
+            merge_slots: Arc::new(Semaphore::new(options.queries_at_once.max(1))),
+            metadata_slots: Arc::new(Semaphore::new(options.queries_at_once.max(1))),
+            decoders: Mutex::new(Vec::new()),
+            store,
+            engine,
+            options,
+        })
+    }
+
+    /// Runs a query on the blocking pool: waits for a slot, hands out deadline and cancellation, counts.
+    ///
+    /// When the returned future is dropped (the client has gone), the query is told to stop. `deadline` is what the
+    /// client asked for; the server's own limit holds beside it. `call` names the query in metrics.
+    ///
+    /// # Errors
+    /// What the job says; 504 when no slot was free in time.
+    pub async fn query<T: Send + 'static>(
+        self: &Arc<Self>,
+        call: &'static str,
+        cost: QueryCost,
+        deadline: Option<Instant>,
+        job: impl FnOnce(&Engine, &Control) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let start = Instant::now();
+        let own = start + self.options.query_time_max;
+        let deadline = deadline.map_or(own, |asked| asked.min(own));
+        let result = self.query_until(cost, deadline, job).await;
+        let error = result.as_ref().err();
+        self.metrics.queried(call, start.elapsed(), error.map(|error| error.kind));
+        if let Some(error) = error.filter(|error| error.kind == ErrorKind::Internal) {
+            tracing::error!(call, %error, "query failed");
+        }
+        result
+    }
+
+    async fn query_until<T: Send + 'static>(
+        self: &Arc<Self>,
+        cost: QueryCost,
+        deadline: Instant,
+        job: impl FnOnce(&Engine, &Control) -> Result<T, ApiError> + Send + 'static,
+    ) -> Result<T, ApiError> {
+        let slots = match cost {
+            QueryCost::Metadata => &self.metadata_slots,
+            QueryCost::Merge => &self.merge_slots,
+        };
+        let slot = tokio::time::timeout_at(deadline.into(), Arc::clone(slots).acquire_owned())
+            .await
+            .map_err(|_| ApiError::new(ErrorKind::Deadline, "", "no query slot was free in time"))?
+            .map_err(|_| ApiError::unavailable("the server is stopping", 5))?;
+        let control = Control { deadline: Some(deadline), ..Control::default() };
+        let guard = CancelOnDrop(Arc::clone(&control.cancelled));
+        let engine = Arc::clone(&self.engine);
+        let result = run_blocking(move || {
+            let _slot = slot;
+            job(&engine, &control)
+        })
+        .await;
+        drop(guard);
+        result
+    }
+
+    /// Waits for one of the decoding slots.
+    pub(crate) async fn push_slot(&self) -> Result<OwnedSemaphorePermit, ApiError> {
+        Arc::clone(&self.push_slots)
+            .acquire_owned()
+            .await
+            .map_err(|_| ApiError::unavailable("the server is stopping", 5))
+    }
+
+    /// A decoder with the memory of earlier bodies, or a new one.
+    pub(crate) fn take_decoder(&self) -> Decoder {
+        self.decoders.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    /// Keeps a decoder for the next body.
+    pub(crate) fn keep_decoder(&self, decoder: Decoder) {
+        let mut decoders = self.decoders.lock().unwrap_or_else(PoisonError::into_inner);
+        if decoders.len() < self.options.pushes_at_once {
+            decoders.push(decoder);
+        }
+    }
+}
+
+/// Runs CPU work where it does not hold up sockets. A panic of the job is an error of this request alone.
+pub(crate) async fn run_blocking<T: Send + 'static>(
+    job: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    match tokio::task::spawn_blocking(job).await {
+        Ok(result) => result,
+        Err(_) => Err(ApiError::internal("the request could not be worked on; the server's log says why")),
+    }
+}
+
+struct CancelOnDrop(Arc<AtomicBool>);
+
+impl Drop for CancelOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
