@@ -5,7 +5,10 @@
 //! function node of its innermost frame, so a flame graph is a dense addition per node and one pass over the nodes.
 //! In both trees a parent has a smaller id than its children.
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use profile::{LabelSet, Link, MappingFlags, ProfileId, SeriesType, Temporality, Timestamp};
 
@@ -17,6 +20,15 @@ pub const NONE: u32 = u32::MAX;
 /// Names a dataset within this process; equal ids mean equal symbols so far (a head only grows), so caches may key on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct DatasetId(pub u64);
+
+impl DatasetId {
+    /// A name that nothing else in this process has.
+    #[must_use]
+    pub fn next() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(1);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
 
 /// Labels and type shared by profiles.
 #[derive(Clone, Debug, PartialEq, Eq)]
