@@ -1,1 +1,23 @@
-//! placeholder
+//! The composition root: puts store, engine and APIs together behind one port and looks after their lives.
+//!
+//! Settings ([`Settings`] → [`Config`]), sockets and slow clients ([`serve`]), the secret of `--token-file`, logs,
+//! figures and profiles of the process itself, graceful stop ([`run`], [`Server`]). Called by the command line.
+//!
+//! Not here: routes and wire formats (`api`), rules of storing and querying (`store`, `query`).
+
+mod activity;
+mod auth;
+mod body;
+mod config;
+mod files;
+mod listener;
+mod log;
+mod own_metrics;
+mod request_log;
+mod run;
+
+pub use config::{
+    Config, ConfigError, ConnectionLimits, KEYS, Key, KeyKind, LogFormat, Settings, Token, key_named,
+};
+pub use listener::{ClientAddress, ListenerStats, serve};
+pub use run::{Server, ServerError, run};

@@ -1,0 +1,72 @@
+//! The one secret of `--token-file`: every request but health checks must carry it (D26).
+//!
+//! Taken as `Authorization: Bearer SECRET`, or as the password of `Basic` with any user name, which is what
+//! `go tool pprof http://user:SECRET@host/…` and Grafana can send. Full access control is not here.
+
+use std::sync::Arc;
+
+use api::{ApiError, ErrorKind};
+use axum::{
+    extract::{Request, State},
+    middleware::Next,
+    response::Response,
+};
+use base64::Engine as _;
+use http::{HeaderMap, header};
+
+use crate::Token;
+
+/// Paths that answer without the secret: they say no more than that the process runs.
+const OPEN_PATHS: [&str; 3] = ["/healthz", "/ready", "/readyz"];
+
+/// Lets a request through or answers 401 in the shape of the API that was called.
+pub(crate) async fn require_token(State(token): State<Arc<Token>>, request: Request, next: Next) -> Response {
+    if OPEN_PATHS.contains(&request.uri().path()) || carries(request.headers(), &token) {
+        return next.run(request).await;
+    }
+    let error = ApiError::new(
+        ErrorKind::Unauthenticated,
+        "Authorization",
+        "this server wants a secret: send it as \"Bearer SECRET\", or as the password of Basic",
+    );
+    api::error_response(request.uri().path(), error)
+}
+
+fn carries(headers: &HeaderMap, token: &Token) -> bool {
+    let Some(value) = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()) else { return false };
+    let Some((scheme, rest)) = value.split_once(' ') else { return false };
+    let rest = rest.trim();
+    if scheme.eq_ignore_ascii_case("bearer") {
+        return token.is(rest.as_bytes());
+    }
+    if !scheme.eq_ignore_ascii_case("basic") {
+        return false;
+    }
+    let Ok(pair) = base64::engine::general_purpose::STANDARD.decode(rest) else { return false };
+    let Some(colon) = pair.iter().position(|byte| *byte == b':') else { return false };
+    token.is(&pair[colon + 1..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(value: &str) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::AUTHORIZATION, value.parse().unwrap());
+        headers
+    }
+
+    #[test]
+    fn bearer_and_basic_are_taken_and_nothing_else() {
+        let token = Token::for_test("0123456789abcdef");
+        assert!(carries(&headers("Bearer 0123456789abcdef"), &token));
+        assert!(carries(&headers("bearer 0123456789abcdef"), &token));
+        // printf 'me:0123456789abcdef' | base64
+        assert!(carries(&headers("Basic bWU6MDEyMzQ1Njc4OWFiY2RlZg=="), &token));
+        for wrong in ["", "Bearer", "Bearer x", "0123456789abcdef", "Basic !!", "Digest 0123456789abcdef"] {
+            assert!(!carries(&headers(wrong), &token), "{wrong}");
+        }
+        assert!(!carries(&HeaderMap::new(), &token));
+    }
+}

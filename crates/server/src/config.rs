@@ -1,0 +1,364 @@
+//! Settings: a TOML file, `EVERFLAME_*` variables and flags; a flag wins over a variable, a variable over the file (D25).
+//!
+//! [`Settings`] collects texts from the three places, [`Settings::build`] turns them into a [`Config`] that cannot be
+//! wrong, or into an error that names the place. An unknown key of the file is an error. An unknown variable is not:
+//! container platforms put variables such as `EVERFLAME_PORT_4040_TCP` into every process beside a service of our name.
+//!
+//! ```toml
+//! data_dir = "/var/lib/everflame"
+//! listen = "127.0.0.1:4040"
+//! retention_bytes = "50GiB"
+//! ```
+
+mod keys;
+mod values;
+
+use std::{
+    collections::BTreeMap,
+    fmt::Write as _,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+pub use keys::{KEYS, Key, KeyKind, key_named};
+
+/// Why the settings cannot be used. Always the user's to mend, so the program ends with 2 (D28).
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("config file {path}: {reason}")]
+    File {
+        /// Its path.
+        path: String,
+        /// What the system or the TOML reader said.
+        reason: String,
+    },
+    /// A key that does not exist.
+    #[error("{origin}: unknown key {key:?}{}", hint.as_deref().map(|hint| format!("; did you mean {hint:?}?")).unwrap_or_default())]
+    UnknownKey {
+        /// Where it was found.
+        origin: String,
+        /// The key.
+        key: String,
+        /// A key that is spelled alike.
+        hint: Option<String>,
+    },
+    /// A value that cannot be read.
+    #[error("{origin}: {reason}")]
+    Value {
+        /// Flag, variable, or file and key.
+        origin: String,
+        /// Why.
+        reason: String,
+    },
+    /// Listening beyond loopback without a token (D26).
+    #[error(
+        "listening on {listen} would let everybody who reaches it read and write; give --token-file FILE, or say that \
+         this is wanted with --insecure-listen"
+    )]
+    InsecureListen {
+        /// The address.
+        listen: SocketAddr,
+    },
+}
+
+/// Every setting of a server, checked.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Folder of all data and scratch.
+    pub data_dir: PathBuf,
+    /// Where to listen.
+    pub listen: SocketAddr,
+    /// The secret that requests must carry; `None` = no check.
+    pub token: Option<Token>,
+    /// Whether requests name their tenant.
+    pub multi_tenant: bool,
+    /// Most bytes of all blocks; 0 = no limit.
+    pub retention_bytes: u64,
+    /// Oldest block to keep.
+    pub retention: Option<Duration>,
+    /// Free disk space below which pushes are refused, bytes.
+    pub free_bytes_min: u64,
+    /// Age at which the head becomes a block.
+    pub flush_interval: Duration,
+    /// Size at which the head becomes a block, bytes.
+    pub flush_bytes: u64,
+    /// Memory for decoded symbols and trees, bytes.
+    pub cache_bytes: u64,
+    /// Most encoded bytes of one query.
+    pub query_bytes_max: u64,
+    /// Longest query.
+    pub query_timeout: Duration,
+    /// Limits on connections and slow clients.
+    pub connections: ConnectionLimits,
+    /// How long a graceful stop waits.
+    pub stop_timeout: Duration,
+    /// Filter of log events.
+    pub log_level: String,
+    /// How log lines are written.
+    pub log_format: LogFormat,
+}
+
+/// Limits on connections and slow clients (C102).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnectionLimits {
+    /// Time for a whole request header.
+    pub header_timeout: Duration,
+    /// Longest stand-still of a request body, and of the reading of an answer.
+    pub body_timeout: Duration,
+    /// Longest pause between two requests of a connection.
+    pub idle_timeout: Duration,
+    /// Most connections at once.
+    pub connections_max: usize,
+}
+
+/// How log lines are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// A secret. Never shown, neither by `Debug` nor by `--check-config`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Token(String);
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Token(…)")
+    }
+}
+
+/// Shortest secret that is taken, bytes: shorter ones can be guessed over the network.
+const TOKEN_BYTES_MIN: usize = 16;
+
+impl Token {
+    /// Reads a secret from a file; white space around it does not count.
+    fn read(path: &Path) -> Result<Self, String> {
+        let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let text = text.trim();
+        if text.len() < TOKEN_BYTES_MIN {
+            return Err(format!("{}: the secret has {} bytes (at least {TOKEN_BYTES_MIN})", path.display(), text.len()));
+        }
+        if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(format!("{}: the secret is not one line of printable ASCII without spaces", path.display()));
+        }
+        Ok(Self(text.to_owned()))
+    }
+
+    /// Whether a client gave this secret. Takes equally long wherever the first difference is.
+    #[must_use]
+    pub fn is(&self, given: &[u8]) -> bool {
+        let own = self.0.as_bytes();
+        let length_differs = u8::from(own.len() != given.len());
+        let difference =
+            own.iter().enumerate().fold(length_differs, |difference, (position, byte)| {
+                difference | (byte ^ given.get(position).copied().unwrap_or(0))
+            });
+        std::hint::black_box(difference) == 0
+    }
+
+    #[cfg(test)]
+    pub(crate) fn for_test(text: &str) -> Self {
+        Self(text.to_owned())
+    }
+}
+
+/// Texts of settings with the place that each comes from.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    values: BTreeMap<&'static str, Given>,
+}
+
+#[derive(Clone, Debug)]
+struct Given {
+    text: String,
+    origin: String,
+}
+
+impl Settings {
+    /// No settings: all defaults.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the keys of a TOML text; `origin` is what errors call it.
+    ///
+    /// # Errors
+    /// For text that is no TOML, unknown keys, and values that are no text, number or boolean.
+    pub fn add_toml(&mut self, text: &str, origin: &str) -> Result<(), ConfigError> {
+        let table: toml::Table = text
+            .parse()
+            .map_err(|error: toml::de::Error| ConfigError::File { path: origin.into(), reason: error.to_string() })?;
+        for (name, value) in table {
+            let Some(key) = key_named(&name) else {
+                return Err(ConfigError::UnknownKey { origin: origin.into(), hint: similar(&name), key: name });
+            };
+            let text = match value {
+                toml::Value::String(text) => text,
+                toml::Value::Integer(number) => number.to_string(),
+                toml::Value::Boolean(switch) => switch.to_string(),
+                other => {
+                    let reason = format!("expected text, a whole number or true/false, found {}", other.type_str());
+                    return Err(ConfigError::Value { origin: format!("{origin}: {name}"), reason });
+                }
+            };
+            self.values.insert(key.name, Given { text, origin: format!("{origin}: {name}") });
+        }
+        Ok(())
+    }
+
+    /// Adds the keys of a TOML file.
+    ///
+    /// # Errors
+    /// When it cannot be read; see [`Settings::add_toml`].
+    pub fn add_file(&mut self, path: &Path) -> Result<(), ConfigError> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| ConfigError::File { path: name.clone(), reason: error.to_string() })?;
+        self.add_toml(&text, &name)
+    }
+
+    /// Adds `EVERFLAME_*` variables; others are ignored, also those that name no key (see the module's header).
+    pub fn add_environment(&mut self, variables: impl IntoIterator<Item = (String, String)>) {
+        let known: BTreeMap<String, &Key> = KEYS.iter().map(|key| (key.variable(), key)).collect();
+        for (name, text) in variables {
+            if let Some(key) = known.get(&name) {
+                self.values.insert(key.name, Given { text, origin: name });
+            }
+        }
+    }
+
+    /// Adds a flag's value.
+    ///
+    /// # Errors
+    /// For a key that does not exist.
+    pub fn add_flag(&mut self, name: &str, text: impl Into<String>) -> Result<(), ConfigError> {
+        let Some(key) = key_named(name) else {
+            return Err(ConfigError::UnknownKey { origin: "flag".into(), key: name.into(), hint: similar(name) });
+        };
+        self.values.insert(key.name, Given { text: text.into(), origin: format!("--{}", key.flag()) });
+        Ok(())
+    }
+
+    /// All settings as a TOML text, defaults filled in: what `--check-config` prints.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        let mut text = String::new();
+        for key in KEYS {
+            let value = self.values.get(key.name).map_or(key.default, |given| given.text.as_str());
+            let comment = if value.is_empty() { "# " } else { "" };
+            // Quoting by the TOML writer, so that every path comes out as it went in.
+            let quoted = toml::Value::String(value.to_owned());
+            let _ = writeln!(text, "{comment}{} = {quoted}", key.name);
+        }
+        text
+    }
+
+    /// Reads every value and checks that they fit together.
+    ///
+    /// # Errors
+    /// Names flag, variable or file and key.
+    pub fn build(&self) -> Result<Config, ConfigError> {
+        let listen = self.read("listen", values::address)?;
+        let token_file = self.read("token_file", |text| Ok(PathBuf::from(text)))?;
+        let token = if token_file.as_os_str().is_empty() {
+            None
+        } else {
+            Some(Token::read(&token_file).map_err(|reason| self.value_error("token_file", reason))?)
+        };
+        let insecure_listen = self.read("insecure_listen", values::switch)?;
+        if !listen.ip().is_loopback() && token.is_none() && !insecure_listen {
+            return Err(ConfigError::InsecureListen { listen });
+        }
+        Ok(Config {
+            data_dir: self.read("data_dir", |text| non_empty(text).map(PathBuf::from))?,
+            listen,
+            token,
+            multi_tenant: self.read("multi_tenant", values::switch)?,
+            retention_bytes: self.read("retention_bytes", values::bytes)?,
+            retention: self.read("retention", |text| match text {
+                "off" => Ok(None),
+                text => values::duration(text).map(Some),
+            })?,
+            free_bytes_min: self.read("free_bytes_min", values::bytes)?,
+            flush_interval: self.read("flush_interval", positive_duration)?,
+            flush_bytes: self.read("flush_bytes", values::bytes)?,
+            cache_bytes: self.read("cache_bytes", values::bytes)?,
+            query_bytes_max: self.read("query_bytes_max", values::bytes)?,
+            query_timeout: self.read("query_timeout", positive_duration)?,
+            connections: ConnectionLimits {
+                header_timeout: self.read("header_timeout", positive_duration)?,
+                body_timeout: self.read("body_timeout", positive_duration)?,
+                idle_timeout: self.read("idle_timeout", positive_duration)?,
+                connections_max: self.read("connections_max", |text| match text.parse() {
+                    Ok(0) | Err(_) => Err(format!("{text:?} is no whole number of at least 1")),
+                    Ok(count) => Ok(count),
+                })?,
+            },
+            stop_timeout: self.read("stop_timeout", values::duration)?,
+            log_level: self.read("log_level", |text| non_empty(text).map(str::to_owned))?,
+            log_format: self.read("log_format", |text| match text {
+                "text" => Ok(LogFormat::Text),
+                "json" => Ok(LogFormat::Json),
+                _ => Err(format!("{text:?} is neither text nor json")),
+            })?,
+        })
+    }
+
+    fn read<T>(&self, name: &'static str, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<T, ConfigError> {
+        let default = key_named(name).map_or("", |key| key.default);
+        let text = self.values.get(name).map_or(default, |given| given.text.as_str());
+        parse(text).map_err(|reason| self.value_error(name, reason))
+    }
+
+    fn value_error(&self, name: &str, reason: String) -> ConfigError {
+        let origin = self.values.get(name).map_or_else(|| name.to_owned(), |given| given.origin.clone());
+        ConfigError::Value { origin, reason }
+    }
+}
+
+fn non_empty(text: &str) -> Result<&str, String> {
+    if text.is_empty() { Err("is empty".into()) } else { Ok(text) }
+}
+
+fn positive_duration(text: &str) -> Result<Duration, String> {
+    match values::duration(text)? {
+        Duration::ZERO => Err(format!("{text:?} is no time to wait for")),
+        duration => Ok(duration),
+    }
+}
+
+/// The key that differs from `name` in dashes, case or at most two letters.
+fn similar(name: &str) -> Option<String> {
+    let wanted = name.replace('-', "_").to_ascii_lowercase();
+    KEYS.iter()
+        .map(|key| (distance(&wanted, key.name), key.name))
+        .filter(|(distance, _)| *distance <= 2)
+        .min()
+        .map(|(_, name)| name.to_owned())
+}
+
+/// Number of letters to change, add or drop (names are short, so the plain table will do).
+fn distance(left: &str, right: &str) -> usize {
+    let right: Vec<char> = right.chars().collect();
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (line, letter) in left.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = line + 1;
+        for (position, other) in right.iter().enumerate() {
+            let change = diagonal + usize::from(letter != *other);
+            diagonal = row[position + 1];
+            row[position + 1] = change.min(row[position] + 1).min(diagonal + 1);
+        }
+    }
+    row[right.len()]
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,243 @@
+//! The one port: HTTP/1.1 and HTTP/2 without TLS, with limits on connections and slow clients (C102).
+//!
+//! [`serve`] accepts until it is told to stop, then lets requests under way end. Every connection is a task of one set,
+//! so none outlives the server. Routes are not its business.
+
+use std::{
+    convert::Infallible,
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use axum::{Router, body::Body};
+use http::{HeaderValue, Request, Response, StatusCode, header};
+use hyper::body::Incoming;
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::conn::auto,
+};
+use tokio::{
+    io::AsyncWriteExt,
+    net::{TcpListener, TcpStream},
+    sync::watch,
+    task::JoinSet,
+    time::Instant,
+};
+use tower::ServiceExt;
+
+use crate::{
+    ConnectionLimits,
+    activity::{Watch, WatchedStream},
+    body::{GuardedBody, StallBody},
+};
+
+/// Streams of one HTTP/2 connection at once; real agents open one, a relay opens some.
+const HTTP2_STREAMS_MAX: u32 = 256;
+
+/// Bytes that a client may send ahead on one HTTP/2 stream: a usual profile in one go.
+const HTTP2_STREAM_WINDOW: u32 = 1 << 20;
+
+/// The same for a whole HTTP/2 connection.
+const HTTP2_CONNECTION_WINDOW: u32 = 4 << 20;
+
+/// Bytes of all headers of an HTTP/2 request.
+const HTTP2_HEADERS_MAX: u32 = 64 << 10;
+
+/// An HTTP/2 peer that is silent is asked for a sign of life this often, and given the second time for it.
+const HTTP2_PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
+
+/// Pause after an accept that failed, so that a process without free file descriptors does not spin.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// What a client beyond the limit of connections gets before it is cut.
+const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\ncontent-type: text/plain\r\n\
+content-length: 21\r\nconnection: close\r\n\r\ntoo many connections\n";
+
+/// The address of a client, put into each request's extensions.
+#[derive(Clone, Copy, Debug)]
+pub struct ClientAddress(pub SocketAddr);
+
+/// Counters of the listener.
+#[derive(Debug, Default)]
+pub struct ListenerStats {
+    /// Connections open now.
+    pub open: AtomicU64,
+    /// Connections accepted.
+    pub accepted: AtomicU64,
+    /// Connections refused because there were too many.
+    pub refused: AtomicU64,
+    /// Connections cut because the client was too slow.
+    pub cut: AtomicU64,
+}
+
+/// Serves until `stop` turns true, then waits for requests under way, at most `stop_timeout`. Returns how many
+/// connections had to be cut then.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    limits: ConnectionLimits,
+    stats: Arc<ListenerStats>,
+    mut stop: watch::Receiver<bool>,
+    stop_timeout: Duration,
+) -> usize {
+    let mut connections = JoinSet::new();
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            () = stopped(&mut stop) => break,
+            Some(_) = connections.join_next() => continue,
+        };
+        let (stream, address) = match accepted {
+            Ok(accepted) => accepted,
+            Err(error) => {
+                tracing::warn!(%error, "accept failed");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+                continue;
+            }
+        };
+        stats.accepted.fetch_add(1, Ordering::Relaxed);
+        if connections.len() >= limits.connections_max {
+            stats.refused.fetch_add(1, Ordering::Relaxed);
+            refuse(stream);
+            continue;
+        }
+        let connection = Connection { router: router.clone(), limits, stats: Arc::clone(&stats), address };
+        connections.spawn(connection.run(stream, stop.clone()));
+    }
+    drop(listener);
+    let all_ended = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(stop_timeout, all_ended).await.is_ok() {
+        return 0;
+    }
+    let left = connections.len();
+    connections.shutdown().await;
+    left
+}
+
+/// Waits until the server is told to stop; whoever could tell is gone = stopped.
+async fn stopped(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
+}
+
+/// Says why and hangs up, without waiting for the client.
+fn refuse(mut stream: TcpStream) {
+    tokio::spawn(async move {
+        let _ = tokio::time::timeout(Duration::from_secs(1), stream.write_all(TOO_MANY)).await;
+    });
+}
+
+struct Connection {
+    router: Router,
+    limits: ConnectionLimits,
+    stats: Arc<ListenerStats>,
+    address: SocketAddr,
+}
+
+impl Connection {
+    async fn run(self, stream: TcpStream, mut stop: watch::Receiver<bool>) {
+        let _open = OpenGuard::new(&self.stats);
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "no TCP_NODELAY");
+        }
+        let watch = Watch::new();
+        let io = TokioIo::new(WatchedStream::new(stream, watch.clone()));
+        let service = hyper::service::service_fn(|request| self.answer(request, &watch));
+        let builder = builder(&self.limits);
+        let connection = builder.serve_connection(io, service);
+        tokio::pin!(connection);
+        let mut is_stopping = false;
+        loop {
+            // While only the server is at work, look again later; nothing else changes the watch unseen for longer.
+            let deadline =
+                watch.deadline(&self.limits).unwrap_or_else(|| Instant::now() + self.limits.header_timeout);
+            tokio::select! {
+                result = connection.as_mut() => {
+                    if let Err(error) = result {
+                        tracing::debug!(client = %self.address, %error, "connection ended");
+                    }
+                    return;
+                }
+                () = tokio::time::sleep_until(deadline) => {
+                    let now = Instant::now();
+                    if watch.deadline(&self.limits).is_some_and(|deadline| deadline <= now) {
+                        self.stats.cut.fetch_add(1, Ordering::Relaxed);
+                        tracing::debug!(client = %self.address, "slow or idle client cut");
+                        return;
+                    }
+                }
+                () = stopped(&mut stop), if !is_stopping => {
+                    is_stopping = true;
+                    connection.as_mut().graceful_shutdown();
+                }
+            }
+        }
+    }
+
+    async fn answer(
+        &self,
+        request: Request<Incoming>,
+        watch: &Watch,
+    ) -> Result<Response<GuardedBody<Body>>, Infallible> {
+        let guard = watch.begin();
+        let stalled = Arc::new(AtomicBool::new(false));
+        let mut request = request
+            .map(|body| Body::new(StallBody::new(body, self.limits.body_timeout, Arc::clone(&stalled))));
+        request.extensions_mut().insert(ClientAddress(self.address));
+        let response = match self.router.clone().oneshot(request).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        };
+        let response = if stalled.load(Ordering::Relaxed) { too_slow() } else { response };
+        Ok(response.map(|body| GuardedBody::new(body, guard)))
+    }
+}
+
+/// 408 for a body that stood still, whatever the route made of its end.
+fn too_slow() -> Response<Body> {
+    let text = "{\"code\":\"deadline_exceeded\",\"message\":\"the request body came too slowly\",\"field\":\"\"}\n";
+    let mut response = Response::new(Body::from(text));
+    *response.status_mut() = StatusCode::REQUEST_TIMEOUT;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    response
+}
+
+fn builder(limits: &ConnectionLimits) -> auto::Builder<TokioExecutor> {
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        // The watch has the finer rule; this one also ends connections that the watch takes for idle.
+        .header_read_timeout(limits.idle_timeout.max(limits.header_timeout));
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_concurrent_streams(HTTP2_STREAMS_MAX)
+        .initial_stream_window_size(HTTP2_STREAM_WINDOW)
+        .initial_connection_window_size(HTTP2_CONNECTION_WINDOW)
+        .max_header_list_size(HTTP2_HEADERS_MAX)
+        .keep_alive_interval(HTTP2_PING.0)
+        .keep_alive_timeout(HTTP2_PING.1);
+    builder
+}
+
+/// Counts a connection while it is open.
+struct OpenGuard<'a>(&'a ListenerStats);
+
+impl<'a> OpenGuard<'a> {
+    fn new(stats: &'a ListenerStats) -> Self {
+        stats.open.fetch_add(1, Ordering::Relaxed);
+        Self(stats)
+    }
+}
+
+impl Drop for OpenGuard<'_> {
+    fn drop(&mut self) {
+        self.0.open.fetch_sub(1, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,24 @@
+//! One log event per request, at `debug`; answers that are our own fault at `warn`.
+
+use std::time::Instant;
+
+use axum::{extract::Request, middleware::Next, response::Response};
+
+use crate::ClientAddress;
+
+/// Notes method, path, status and time. Query strings stay out: they may hold what a log must not keep.
+pub(crate) async fn note(request: Request, next: Next) -> Response {
+    let begun = Instant::now();
+    let method = request.method().clone();
+    let path = request.uri().path().to_owned();
+    let client = request.extensions().get::<ClientAddress>().map(|address| address.0.to_string());
+    let response = next.run(request).await;
+    let status = response.status().as_u16();
+    let millis = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    if response.status().is_server_error() {
+        tracing::warn!(%method, path, status, time_ms = millis, client, "request failed");
+    } else {
+        tracing::debug!(%method, path, status, time_ms = millis, client, "request");
+    }
+    response
+}

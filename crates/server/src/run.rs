@@ -1,0 +1,231 @@
+//! The life of a server: open the store, listen, wait for the word to stop, stop without losing anything.
+//!
+//! Order of a stop: no new connections; requests under way end, at most for `stop_timeout`, then they are cut and were
+//! never acknowledged; the store makes everything durable and closes. A second signal ends the process at once.
+
+use std::{
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use api::{ApiOptions, ApiState, Tenancy};
+use axum::{Router, middleware};
+use query::{Engine, EngineOptions};
+use store::{Store, StoreOptions};
+use tokio::{net::TcpListener, signal::unix::SignalKind, sync::watch, task::JoinHandle};
+
+use crate::{Config, ConfigError, ListenerStats, auth, files, listener, log, own_metrics, request_log};
+
+/// Threads for CPU work and file reads. Slots bound how many are busy; idle ones end by themselves.
+const BLOCKING_THREADS_MAX: usize = 64;
+
+/// How long background work may take to end once the store is closed.
+const RUNTIME_STOP: Duration = Duration::from_secs(5);
+
+/// Why a server could not start or did not end well.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServerError {
+    /// The settings cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The settings cannot be used, seen only when they were applied.
+    #[error("{0}")]
+    Usage(String),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {reason}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        reason: String,
+    },
+    /// The data folder cannot be opened or was not closed well.
+    #[error(transparent)]
+    Store(#[from] store::StoreError),
+    /// Threads or signals cannot be set up.
+    #[error("cannot set up {what}: {reason}")]
+    System {
+        /// What.
+        what: &'static str,
+        /// What the system said.
+        reason: String,
+    },
+}
+
+impl ServerError {
+    /// The program's exit code: 2 for wrong usage, 1 otherwise (D28).
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Config(_) | Self::Usage(_) => 2,
+            _ => 1,
+        }
+    }
+}
+
+/// Runs a server until SIGINT or SIGTERM. Blocks; sets up its own threads and the log.
+///
+/// # Errors
+/// See [`ServerError`].
+pub fn run(config: Config) -> Result<(), ServerError> {
+    log::install(&config)?;
+    files::raise_open_files_limit();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .thread_name("everflame")
+        .max_blocking_threads(BLOCKING_THREADS_MAX)
+        .build()
+        .map_err(|error| ServerError::System { what: "threads", reason: error.to_string() })?;
+    let result = runtime.block_on(run_until_signal(config));
+    runtime.shutdown_timeout(RUNTIME_STOP);
+    result
+}
+
+async fn run_until_signal(config: Config) -> Result<(), ServerError> {
+    let mut signals = Signals::new()?;
+    let running = tokio::select! {
+        running = Server::start(config) => running?,
+        name = signals.next() => {
+            tracing::info!(signal = name, "stopped while starting");
+            return Ok(());
+        }
+    };
+    let name = signals.next().await;
+    tracing::info!(signal = name, "stopping: requests under way end first");
+    tokio::select! {
+        result = running.stop() => result,
+        name = signals.next() => {
+            tracing::warn!(signal = name, "stopping at once; what was acknowledged is on disk");
+            Ok(())
+        }
+    }
+}
+
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+impl Signals {
+    fn new() -> Result<Self, ServerError> {
+        let listen = |kind| {
+            tokio::signal::unix::signal(kind)
+                .map_err(|error| ServerError::System { what: "signals", reason: error.to_string() })
+        };
+        Ok(Self { interrupt: listen(SignalKind::interrupt())?, terminate: listen(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.interrupt.recv() => "SIGINT",
+            _ = self.terminate.recv() => "SIGTERM",
+        }
+    }
+}
+
+/// A server that runs within the current Tokio runtime.
+pub struct Server {
+    address: SocketAddr,
+    store: Arc<Store>,
+    stop: watch::Sender<bool>,
+    serving: JoinHandle<usize>,
+}
+
+impl Server {
+    /// Binds the address, opens the data folder, recovers, and begins to serve. Connections that come in while it
+    /// recovers wait in the system's queue.
+    ///
+    /// # Errors
+    /// See [`ServerError`].
+    pub async fn start(config: Config) -> Result<Self, ServerError> {
+        let begun = Instant::now();
+        let listen_error =
+            |error: std::io::Error| ServerError::Listen { address: config.listen, reason: error.to_string() };
+        let listener = TcpListener::bind(config.listen).await.map_err(listen_error)?;
+        let address = listener.local_addr().map_err(listen_error)?;
+        let store = Store::open(store_options(&config)).await?;
+        files::keep_scratch_in(&config.data_dir);
+        let engine = Arc::new(Engine::new(
+            Arc::clone(&store),
+            EngineOptions { cache_bytes: config.cache_bytes, query_bytes_max: config.query_bytes_max },
+        ));
+        let state = ApiState::new(Arc::clone(&store), engine, api_options(&config));
+        let stats = Arc::new(ListenerStats::default());
+        own_metrics::register(&state.metrics, Arc::clone(&stats));
+        let router = router(&state, &config);
+        let (stop, stopped) = watch::channel(false);
+        let serving = tokio::spawn(listener::serve(
+            listener,
+            router,
+            config.connections,
+            stats,
+            stopped,
+            config.stop_timeout,
+        ));
+        warn_of_open_door(&config);
+        tracing::info!(
+            url = %format_args!("http://{address}"),
+            data_dir = %config.data_dir.display(),
+            start_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+            "listening"
+        );
+        Ok(Self { address, store, stop, serving })
+    }
+
+    /// Where it listens; the real port where 0 was asked for.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Stops gracefully, see the module's header.
+    ///
+    /// # Errors
+    /// When the store cannot make everything durable.
+    pub async fn stop(self) -> Result<(), ServerError> {
+        let _ = self.stop.send(true);
+        match self.serving.await {
+            Ok(0) => {}
+            Ok(cut) => tracing::warn!(connections = cut, "requests did not end in time and were cut"),
+            Err(error) => tracing::error!(%error, "the listener ended by itself"),
+        }
+        self.store.close().await?;
+        tracing::info!("stopped");
+        Ok(())
+    }
+}
+
+fn store_options(config: &Config) -> StoreOptions {
+    StoreOptions {
+        data_dir: config.data_dir.clone(),
+        retention_bytes: config.retention_bytes,
+        retention: config.retention,
+        free_bytes_min: config.free_bytes_min,
+        flush_interval: config.flush_interval,
+        flush_bytes: config.flush_bytes,
+    }
+}
+
+fn api_options(config: &Config) -> ApiOptions {
+    ApiOptions {
+        tenancy: if config.multi_tenant { Tenancy::Multi } else { Tenancy::Single },
+        query_time_max: config.query_timeout,
+        ..ApiOptions::default()
+    }
+}
+
+fn router(state: &Arc<ApiState>, config: &Config) -> Router {
+    let mut router = api::router(Arc::clone(state));
+    if let Some(token) = config.token.clone() {
+        router = router.layer(middleware::from_fn_with_state(Arc::new(token), auth::require_token));
+    }
+    router.layer(middleware::from_fn(request_log::note))
+}
+
+fn warn_of_open_door(config: &Config) {
+    if !config.listen.ip().is_loopback() && config.token.is_none() {
+        tracing::warn!(listen = %config.listen, "anybody who reaches this address can read and write (--insecure-listen)");
+    }
+}
