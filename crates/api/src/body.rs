@@ -13,12 +13,12 @@ use axum::{
     body::{Body, Bytes},
     extract::{DefaultBodyLimit, Request, State},
     middleware::Next,
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use http::{HeaderMap, header};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 
-use crate::{ApiError, ApiState, Claim, ErrorKind, limits};
+use crate::{ApiError, ApiState, Claim, ErrorKind, ErrorShape, limits};
 
 /// Puts the limits around a router.
 pub(crate) fn with_limits(router: axum::Router, state: Arc<ApiState>) -> axum::Router {
@@ -107,37 +107,5 @@ impl HttpBody for CountedBody {
 
     fn size_hint(&self) -> SizeHint {
         self.inner.size_hint()
-    }
-}
-
-/// Which API's clients will read an error (D16).
-enum ErrorShape {
-    Native,
-    Ingest,
-    Profefe,
-    Rpc(HeaderMap),
-}
-
-impl ErrorShape {
-    fn of(request: &Request) -> Self {
-        let path = request.uri().path();
-        if path == "/ingest" || path.starts_with("/pyroscope/") {
-            return Self::Ingest;
-        }
-        if path.starts_with("/api/0/") {
-            return Self::Profefe;
-        }
-        // RPC paths are /package.Service/Method; nothing else has a dot in its first part.
-        let first = path.trim_start_matches('/').split('/').next().unwrap_or("");
-        if first.contains('.') { Self::Rpc(request.headers().clone()) } else { Self::Native }
-    }
-
-    fn render(self, error: ApiError) -> Response {
-        match self {
-            Self::Native => error.into_native_response(),
-            Self::Ingest => error.into_ingest_response(),
-            Self::Profefe => error.into_profefe_response(),
-            Self::Rpc(headers) => error.into_connect().into_http_response(&headers).into_response(),
-        }
     }
 }

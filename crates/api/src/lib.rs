@@ -13,8 +13,10 @@ mod error;
 pub mod limits;
 mod memory;
 mod metrics;
+mod ops;
 pub mod push;
 mod pyroscope;
+mod shape;
 mod state;
 
 use std::sync::Arc;
@@ -23,10 +25,11 @@ pub use access::Tenancy;
 pub use error::{ApiError, ErrorKind};
 pub use memory::{Budget, Claim};
 pub use metrics::ApiMetrics;
+pub use shape::ErrorShape;
 pub use state::{ApiOptions, ApiState, QueryCost};
 
 /// All APIs on one router. Tokens and connection time-outs are layers that `server` puts around it.
 pub fn router(state: Arc<ApiState>) -> axum::Router {
-    let router = axum::Router::new().merge(pyroscope::router(&state));
+    let router = axum::Router::new().merge(pyroscope::router(&state)).merge(ops::router(&state));
     body::with_limits(router, state)
 }

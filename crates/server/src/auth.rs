@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use api::{ApiError, ErrorKind};
+use api::{ApiError, ErrorKind, ErrorShape};
 use axum::{
     extract::{Request, State},
     middleware::Next,
@@ -29,11 +29,13 @@ pub(crate) async fn require_token(State(token): State<Arc<Token>>, request: Requ
         "Authorization",
         "this server wants a secret: send it as \"Bearer SECRET\", or as the password of Basic",
     );
-    api::error_response(request.uri().path(), error)
+    ErrorShape::of(&request).render(error)
 }
 
 fn carries(headers: &HeaderMap, token: &Token) -> bool {
-    let Some(value) = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()) else { return false };
+    let Some(value) = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok()) else {
+        return false;
+    };
     let Some((scheme, rest)) = value.split_once(' ') else { return false };
     let rest = rest.trim();
     if scheme.eq_ignore_ascii_case("bearer") {

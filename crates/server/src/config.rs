@@ -142,10 +142,17 @@ impl Token {
         let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
         let text = text.trim();
         if text.len() < TOKEN_BYTES_MIN {
-            return Err(format!("{}: the secret has {} bytes (at least {TOKEN_BYTES_MIN})", path.display(), text.len()));
+            return Err(format!(
+                "{}: the secret has {} bytes (at least {TOKEN_BYTES_MIN})",
+                path.display(),
+                text.len()
+            ));
         }
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(format!("{}: the secret is not one line of printable ASCII without spaces", path.display()));
+            return Err(format!(
+                "{}: the secret is not one line of printable ASCII without spaces",
+                path.display()
+            ));
         }
         Ok(Self(text.to_owned()))
     }
@@ -155,10 +162,9 @@ impl Token {
     pub fn is(&self, given: &[u8]) -> bool {
         let own = self.0.as_bytes();
         let length_differs = u8::from(own.len() != given.len());
-        let difference =
-            own.iter().enumerate().fold(length_differs, |difference, (position, byte)| {
-                difference | (byte ^ given.get(position).copied().unwrap_or(0))
-            });
+        let difference = own.iter().enumerate().fold(length_differs, |difference, (position, byte)| {
+            difference | (byte ^ given.get(position).copied().unwrap_or(0))
+        });
         std::hint::black_box(difference) == 0
     }
 
@@ -192,19 +198,25 @@ impl Settings {
     /// # Errors
     /// For text that is no TOML, unknown keys, and values that are no text, number or boolean.
     pub fn add_toml(&mut self, text: &str, origin: &str) -> Result<(), ConfigError> {
-        let table: toml::Table = text
-            .parse()
-            .map_err(|error: toml::de::Error| ConfigError::File { path: origin.into(), reason: error.to_string() })?;
+        let table: toml::Table = text.parse().map_err(|error: toml::de::Error| ConfigError::File {
+            path: origin.into(),
+            reason: error.to_string(),
+        })?;
         for (name, value) in table {
             let Some(key) = key_named(&name) else {
-                return Err(ConfigError::UnknownKey { origin: origin.into(), hint: similar(&name), key: name });
+                return Err(ConfigError::UnknownKey {
+                    origin: origin.into(),
+                    hint: similar(&name),
+                    key: name,
+                });
             };
             let text = match value {
                 toml::Value::String(text) => text,
                 toml::Value::Integer(number) => number.to_string(),
                 toml::Value::Boolean(switch) => switch.to_string(),
                 other => {
-                    let reason = format!("expected text, a whole number or true/false, found {}", other.type_str());
+                    let reason =
+                        format!("expected text, a whole number or true/false, found {}", other.type_str());
                     return Err(ConfigError::Value { origin: format!("{origin}: {name}"), reason });
                 }
             };
@@ -240,7 +252,11 @@ impl Settings {
     /// For a key that does not exist.
     pub fn add_flag(&mut self, name: &str, text: impl Into<String>) -> Result<(), ConfigError> {
         let Some(key) = key_named(name) else {
-            return Err(ConfigError::UnknownKey { origin: "flag".into(), key: name.into(), hint: similar(name) });
+            return Err(ConfigError::UnknownKey {
+                origin: "flag".into(),
+                key: name.into(),
+                hint: similar(name),
+            });
         };
         self.values.insert(key.name, Given { text: text.into(), origin: format!("--{}", key.flag()) });
         Ok(())
@@ -253,8 +269,8 @@ impl Settings {
         for key in KEYS {
             let value = self.values.get(key.name).map_or(key.default, |given| given.text.as_str());
             let comment = if value.is_empty() { "# " } else { "" };
-            // Quoting by the TOML writer, so that every path comes out as it went in.
-            let quoted = toml::Value::String(value.to_owned());
+            // A JSON string is a TOML string too, so every path comes out as it went in.
+            let quoted = serde_json::Value::from(value);
             let _ = writeln!(text, "{comment}{} = {quoted}", key.name);
         }
         text
@@ -311,7 +327,11 @@ impl Settings {
         })
     }
 
-    fn read<T>(&self, name: &'static str, parse: impl FnOnce(&str) -> Result<T, String>) -> Result<T, ConfigError> {
+    fn read<T>(
+        &self,
+        name: &'static str,
+        parse: impl FnOnce(&str) -> Result<T, String>,
+    ) -> Result<T, ConfigError> {
         let default = key_named(name).map_or("", |key| key.default);
         let text = self.values.get(name).map_or(default, |given| given.text.as_str());
         parse(text).map_err(|reason| self.value_error(name, reason))

@@ -31,7 +31,7 @@ use tower::ServiceExt;
 
 use crate::{
     ConnectionLimits,
-    activity::{Watch, WatchedStream},
+    activity::{RequestGuard, Watch, WatchedStream},
     body::{GuardedBody, StallBody},
 };
 
@@ -106,7 +106,7 @@ pub async fn serve(
             continue;
         }
         let connection = Connection { router: router.clone(), limits, stats: Arc::clone(&stats), address };
-        connections.spawn(connection.run(stream, stop.clone()));
+        connections.spawn(Arc::new(connection).run(stream, stop.clone()));
     }
     drop(listener);
     let all_ended = async { while connections.join_next().await.is_some() {} };
@@ -138,14 +138,17 @@ struct Connection {
 }
 
 impl Connection {
-    async fn run(self, stream: TcpStream, mut stop: watch::Receiver<bool>) {
+    async fn run(self: Arc<Self>, stream: TcpStream, mut stop: watch::Receiver<bool>) {
         let _open = OpenGuard::new(&self.stats);
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "no TCP_NODELAY");
         }
         let watch = Watch::new();
         let io = TokioIo::new(WatchedStream::new(stream, watch.clone()));
-        let service = hyper::service::service_fn(|request| self.answer(request, &watch));
+        let service = {
+            let (connection, watch) = (Arc::clone(&self), watch.clone());
+            hyper::service::service_fn(move |request| Arc::clone(&connection).answer(request, watch.begin()))
+        };
         let builder = builder(&self.limits);
         let connection = builder.serve_connection(io, service);
         tokio::pin!(connection);
@@ -178,11 +181,10 @@ impl Connection {
     }
 
     async fn answer(
-        &self,
+        self: Arc<Self>,
         request: Request<Incoming>,
-        watch: &Watch,
+        guard: RequestGuard,
     ) -> Result<Response<GuardedBody<Body>>, Infallible> {
-        let guard = watch.begin();
         let stalled = Arc::new(AtomicBool::new(false));
         let mut request = request
             .map(|body| Body::new(StallBody::new(body, self.limits.body_timeout, Arc::clone(&stalled))));
@@ -198,7 +200,8 @@ impl Connection {
 
 /// 408 for a body that stood still, whatever the route made of its end.
 fn too_slow() -> Response<Body> {
-    let text = "{\"code\":\"deadline_exceeded\",\"message\":\"the request body came too slowly\",\"field\":\"\"}\n";
+    let text =
+        "{\"code\":\"deadline_exceeded\",\"message\":\"the request body came too slowly\",\"field\":\"\"}\n";
     let mut response = Response::new(Body::from(text));
     *response.status_mut() = StatusCode::REQUEST_TIMEOUT;
     let headers = response.headers_mut();

@@ -23,7 +23,8 @@ pub fn bytes(text: &str) -> Result<u64, String> {
         "TiB" | "T" => 1 << 40,
         _ => return Err(format!("{text:?} is no size such as 1048576, 512MiB or 20GiB")),
     };
-    let number: u64 = number.parse().map_err(|_| format!("{text:?} is no size such as 1048576, 512MiB or 20GiB"))?;
+    let number: u64 =
+        number.parse().map_err(|_| format!("{text:?} is no size such as 1048576, 512MiB or 20GiB"))?;
     number.checked_mul(factor).ok_or_else(|| format!("{text:?} does not fit in 64 bits"))
 }
 

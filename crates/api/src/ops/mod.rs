@@ -1,0 +1,63 @@
+//! What operators and their probes ask: `/healthz`, `/ready`, `/readyz`, `/metrics`, and what a wrong path is told.
+
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    extract::{Request, State},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use http::{StatusCode, header};
+use store::StoreState;
+
+use crate::{ApiError, ApiState, ErrorKind, ErrorShape};
+
+/// The type of `/metrics`, which Prometheus asks for too.
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// What the answer to a wrong path says.
+const PATHS: &str = "there is no such path; APIs: /api/v1/{push,services,labels,series,profiles,flame,top,callers,\
+timeline,diff,pprof}, /api/0/profiles (profefe), /pprof/SERVICE/debug/pprof/{profile,heap,allocs,mutex,block,goroutine} \
+(go tool pprof), /ingest, /push.v1.PusherService/Push, /querier.v1.QuerierService/* and /pyroscope/render (Pyroscope), \
+/metrics, /healthz, /ready, /debug/pprof/profile; they are described in docs/api.md";
+
+/// The routes; unknown paths and wrong methods of every API are answered here as well.
+pub(crate) fn router(state: &Arc<ApiState>) -> Router {
+    Router::new()
+        .route("/healthz", get(healthz))
+        .route("/ready", get(ready))
+        .route("/readyz", get(ready))
+        .route("/metrics", get(metrics))
+        .fallback(unknown_path)
+        .method_not_allowed_fallback(wrong_method)
+        .with_state(Arc::clone(state))
+}
+
+/// The process runs.
+async fn healthz() -> &'static str {
+    "ok\n"
+}
+
+/// Queries are answered, and pushes too unless the text says otherwise. Read-only is ready: a balancer that took the
+/// server out would take its queries away as well.
+async fn ready(State(state): State<Arc<ApiState>>) -> Response {
+    match state.store.state() {
+        StoreState::Ready => "ready\n".into_response(),
+        StoreState::ReadOnly(reason) => format!("ready, read-only: {reason}\n").into_response(),
+        StoreState::Closing => (StatusCode::SERVICE_UNAVAILABLE, "stopping\n").into_response(),
+    }
+}
+
+async fn metrics(State(state): State<Arc<ApiState>>) -> Response {
+    ([(header::CONTENT_TYPE, OPEN_METRICS)], state.metrics.text()).into_response()
+}
+
+async fn unknown_path(request: Request) -> Response {
+    ErrorShape::of(&request).render(ApiError::not_found(PATHS))
+}
+
+async fn wrong_method(request: Request) -> Response {
+    let message = format!("{} does not fit this path; see docs/api.md", request.method());
+    ErrorShape::of(&request).render(ApiError::new(ErrorKind::MethodNotAllowed, "", message))
+}
