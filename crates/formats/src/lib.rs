@@ -5,9 +5,20 @@
 //!
 //! Not here: storage, HTTP, how profile types are named on each API (`api`).
 
-mod contract;
+mod budget;
+mod decoder;
+mod error;
+mod folded;
+mod inflate;
+pub mod limits;
+mod pprof;
+mod sniff;
+mod work;
 
-pub use contract::{
-    DecodeError, DecodeErrorKind, Decoded, Decoder, Inflated, Limits, SniffedFormat, encode_pprof, gzip,
-    sniff,
-};
+pub use decoder::{Decoded, Decoder, Inflated};
+pub use error::{DecodeError, DecodeErrorKind};
+pub use inflate::gzip;
+pub use limits::Limits;
+pub use pprof::encode_pprof;
+pub use sniff::{SniffedFormat, sniff};
+pub use work::take_work;

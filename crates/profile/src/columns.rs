@@ -251,6 +251,28 @@ impl Columns {
         self.header = Header::default();
     }
 
+    /// Bytes that the tables hold, used or not.
+    #[must_use]
+    pub fn allocated_bytes(&self) -> usize {
+        fn bytes<T>(table: &Vec<T>) -> usize {
+            table.capacity() * size_of::<T>()
+        }
+        bytes(&self.strings)
+            + bytes(&self.mappings)
+            + bytes(&self.functions)
+            + bytes(&self.lines)
+            + bytes(&self.locations)
+            + bytes(&self.sample_types)
+            + bytes(&self.stacks)
+            + bytes(&self.stack_ends)
+            + bytes(&self.values)
+            + bytes(&self.labels)
+            + bytes(&self.label_ends)
+            + bytes(&self.links)
+            + bytes(&self.timestamps)
+            + bytes(&self.timestamp_ends)
+    }
+
     /// Number of samples.
     #[must_use]
     pub fn sample_count(&self) -> usize {

@@ -1,0 +1,164 @@
+//! The decoder that callers hold: inflates and decodes bodies one after the other and reuses all memory.
+
+use profile::{Altered, Columns, Profile};
+
+use crate::{
+    DecodeError, Limits, SniffedFormat, folded,
+    inflate::{self, Buffer, Outcome},
+    limits::KEPT_BYTES_MAX,
+    pprof, sniff,
+};
+
+/// A body after inflation.
+#[derive(Clone, Copy, Debug)]
+pub struct Inflated<'a> {
+    /// The bytes.
+    pub bytes: &'a [u8],
+}
+
+/// What a decoder found.
+#[derive(Clone, Debug, Default)]
+pub struct Decoded {
+    /// What was changed or left out.
+    pub altered: Altered,
+}
+
+/// Inflates and decodes bodies one after the other, reusing all memory. One per worker thread.
+#[derive(Default)]
+pub struct Decoder {
+    columns: Columns,
+    inflated: Buffer,
+    spare: Buffer,
+    added: Vec<u8>,
+}
+
+impl Decoder {
+    /// An empty one.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Inflates a body by what its first bytes say: gzip (all members), zstd, or as it is. Nested compression is
+    /// inflated at most once more. The bytes stay in the decoder until the next call.
+    ///
+    /// # Errors
+    /// For corrupt, truncated and too large bodies.
+    pub fn inflate<'a>(&'a mut self, body: &'a [u8], limits: &Limits) -> Result<Inflated<'a>, DecodeError> {
+        self.release_excess();
+        let bytes = match inflate::inflate(body, &mut self.inflated, &mut self.spare, limits)? {
+            Outcome::AsItIs => body,
+            Outcome::Inflated => self.inflated.bytes(),
+        };
+        Ok(Inflated { bytes })
+    }
+
+    /// Inflates and decodes a pprof body. The profile borrows from the decoder and, where nothing was inflated, from
+    /// the body; `Profile::text` is the inflated body, in rare cases (a stack was cut, a column renamed) with a few
+    /// bytes behind it. A body without a usable time is counted as [`profile::AlteredReason::NoTime`] here.
+    ///
+    /// # Errors
+    /// Names field, index and reason.
+    pub fn pprof<'a>(
+        &'a mut self,
+        body: &'a [u8],
+        limits: &Limits,
+    ) -> Result<(Profile<'a>, Decoded), DecodeError> {
+        self.release_excess();
+        let outcome = inflate::inflate(body, &mut self.inflated, &mut self.spare, limits)?;
+        let text = match outcome {
+            Outcome::AsItIs => body,
+            Outcome::Inflated => self.inflated.bytes(),
+        };
+        let altered = pprof::decode(text, &mut self.columns, &mut self.added, limits)
+            .map_err(|error| explain_other_format(text, error))?;
+        if !self.added.is_empty() {
+            if matches!(outcome, Outcome::AsItIs) {
+                self.inflated.extend(body);
+            }
+            self.inflated.extend(&self.added);
+        }
+        let text = match outcome {
+            Outcome::AsItIs if self.added.is_empty() => body,
+            _ => self.inflated.bytes(),
+        };
+        Ok((Profile { text, columns: &self.columns }, Decoded { altered }))
+    }
+
+    /// Decodes folded stacks, `root;…;leaf 42` per line; every line without a count is counted and skipped (C057).
+    /// UTF-8 or UTF-16 with byte-order mark (C058). The one column has the given type and unit.
+    ///
+    /// # Errors
+    /// When no line is good.
+    pub fn folded<'a>(
+        &'a mut self,
+        body: &'a [u8],
+        sample_type: &str,
+        sample_unit: &str,
+        limits: &Limits,
+    ) -> Result<(Profile<'a>, Decoded), DecodeError> {
+        self.stacks_of_text(body, sample_type, sample_unit, folded::Weights::AtEndOfLine, limits)
+    }
+
+    /// Decodes Pyroscope's `lines` format: each line is a stack of weight 1.
+    ///
+    /// # Errors
+    /// When no line is good.
+    pub fn lines<'a>(
+        &'a mut self,
+        body: &'a [u8],
+        sample_type: &str,
+        sample_unit: &str,
+        limits: &Limits,
+    ) -> Result<(Profile<'a>, Decoded), DecodeError> {
+        self.stacks_of_text(body, sample_type, sample_unit, folded::Weights::One, limits)
+    }
+
+    fn stacks_of_text<'a>(
+        &'a mut self,
+        body: &'a [u8],
+        sample_type: &str,
+        sample_unit: &str,
+        weights: folded::Weights,
+        limits: &Limits,
+    ) -> Result<(Profile<'a>, Decoded), DecodeError> {
+        self.release_excess();
+        if let Outcome::AsItIs = inflate::inflate(body, &mut self.inflated, &mut self.spare, limits)? {
+            self.inflated.extend(body);
+        }
+        folded::to_utf8(&mut self.inflated);
+        let type_start = self.inflated.bytes().len();
+        self.inflated.extend(sample_type.as_bytes());
+        self.inflated.extend(sample_unit.as_bytes());
+        let source = folded::Source {
+            text: self.inflated.bytes(),
+            lines_end: type_start,
+            unit_start: type_start + sample_type.len(),
+        };
+        let altered = folded::decode(source, weights, &mut self.columns, &mut self.added, limits)?;
+        self.inflated.extend(&self.added);
+        Ok((Profile { text: self.inflated.bytes(), columns: &self.columns }, Decoded { altered }))
+    }
+
+    /// Gives memory back that only an unusually large body needed.
+    fn release_excess(&mut self) {
+        if self.columns.allocated_bytes() > KEPT_BYTES_MAX {
+            self.columns = Columns::default();
+        }
+        self.added = Vec::new();
+        self.inflated.clear();
+        self.spare.clear();
+    }
+}
+
+/// Replaces the error of a body that is something else by a sentence that says what it is (C020).
+fn explain_other_format(text: &[u8], error: DecodeError) -> DecodeError {
+    let is = |what: &str| DecodeError::unsupported("profile", what);
+    match sniff(text) {
+        SniffedFormat::GoTextDump => is("looks like a Go text dump; use debug=0 to get a profile"),
+        SniffedFormat::GoTrace => is("is a Go execution trace, not a profile"),
+        SniffedFormat::Jfr => is("is a JFR recording, not a pprof profile"),
+        SniffedFormat::Text => is("looks like text, not a pprof profile"),
+        SniffedFormat::Gzip | SniffedFormat::Zstd | SniffedFormat::Pprof | SniffedFormat::Unknown => error,
+    }
+}

@@ -1,0 +1,135 @@
+//! Decoding and encoding of pprof's `profile.proto`.
+//!
+//! Turns bytes (already inflated) into [`profile::Columns`] whose strings are ranges of those bytes. Lenient where the
+//! format allows several readings, strict where an index points nowhere: `LENIENCY.md` has each choice with its case.
+//! Work and memory are bounded by [`Limits`] and by the size of the body.
+//!
+//! Not here: compression (`inflate`), names of profile types (`api`), symbol lookup.
+
+mod encode;
+mod finish;
+mod ids;
+mod pass;
+mod stack;
+mod wire;
+
+pub use encode::encode_pprof;
+pub(crate) use finish::TRUNCATED;
+
+use profile::{Altered, Columns};
+
+use self::{
+    finish::{Finish, FinishError},
+    ids::{IdError, Ids},
+    pass::{Pass, Trusted},
+    wire::Fault,
+};
+use crate::{DecodeError, Limits, budget::Budget};
+
+/// How a pass ended that gave no profile.
+enum Ended {
+    /// Only the careful pass can tell.
+    Odd,
+    /// Over the memory budget.
+    Full,
+    /// Wrong.
+    Wrong(DecodeError),
+}
+
+/// Decodes `text` into `columns`. Text that the profile needs beside the body is put into `added`; such strings start
+/// at `text.len()`.
+pub(crate) fn decode(
+    text: &[u8],
+    columns: &mut Columns,
+    added: &mut Vec<u8>,
+    limits: &Limits,
+) -> Result<Altered, DecodeError> {
+    if text.is_empty() {
+        return Err(DecodeError::malformed("profile", "the body is empty"));
+    }
+    let full = |budget: &Budget| {
+        let reason = format!(
+            "its tables would take more than {} bytes (limit for a body of this size)",
+            budget.limit_bytes()
+        );
+        DecodeError::too_large("profile", reason)
+    };
+    let mut budget = Budget::new(text.len(), columns.allocated_bytes());
+    match attempt::<false>(text, columns, added, limits, &mut budget) {
+        Ok(altered) => return Ok(altered),
+        Err(Ended::Wrong(error)) => return Err(error),
+        Err(Ended::Odd) => {}
+        // what earlier bodies left must not decide what this one may have
+        Err(Ended::Full) => {
+            *columns = Columns::default();
+            budget = Budget::new(text.len(), 0);
+        }
+    }
+    match attempt::<true>(text, columns, added, limits, &mut budget) {
+        Ok(altered) => Ok(altered),
+        Err(Ended::Wrong(error)) => Err(error),
+        Err(Ended::Odd | Ended::Full) => Err(full(&budget)),
+    }
+}
+
+fn attempt<const CAREFUL: bool>(
+    text: &[u8],
+    columns: &mut Columns,
+    added: &mut Vec<u8>,
+    limits: &Limits,
+    budget: &mut Budget,
+) -> Result<Altered, Ended> {
+    columns.clear();
+    added.clear();
+    let ids = if CAREFUL {
+        Ids::read(text, budget).map_err(|error| match error {
+            IdError::Full => Ended::Full,
+            IdError::Wrong(error) => Ended::Wrong(error),
+        })?
+    } else {
+        Ids::default()
+    };
+    let mut pass = Pass::<CAREFUL> {
+        text,
+        columns,
+        budget,
+        limits,
+        ids: &ids,
+        trusted: Trusted::default(),
+        counts: pass::Counts::default(),
+        times_seen: 0,
+        depth_max: 0,
+        lines_max: 0,
+        noted: None,
+    };
+    if let Err(fault) = pass.run() {
+        return Err(match (fault, pass.noted) {
+            (Fault::Odd, _) => Ended::Odd,
+            (Fault::Full, _) => Ended::Full,
+            (_, Some(error)) => Ended::Wrong(error),
+            (fault, None) => Ended::Wrong(DecodeError::malformed("profile", fault.to_string())),
+        });
+    }
+    if !CAREFUL && !trust_was_right(pass.trusted, pass.columns) {
+        return Err(Ended::Odd);
+    }
+    let (counts, depth_max, lines_max) = (pass.counts, pass.depth_max, pass.lines_max);
+    let mut altered = Altered::default();
+    let mut finish = Finish { text, columns, budget, limits, altered: &mut altered, added };
+    match finish.run(counts, depth_max, lines_max) {
+        Ok(()) => Ok(altered),
+        Err(FinishError::Full) => Err(Ended::Full),
+        Err(FinishError::Wrong(error)) => Err(Ended::Wrong(error)),
+    }
+}
+
+/// Whether every id and index that the quick pass took for a position is one.
+fn trust_was_right(trusted: Trusted, columns: &Columns) -> bool {
+    let is_within = |largest: u64, count: usize| largest < count as u64;
+    (is_within(trusted.location_id, columns.locations.len())
+        || columns.stacks.is_empty() && trusted.location_id == 0)
+        && (is_within(trusted.function_id, columns.functions.len())
+            || columns.lines.is_empty() && trusted.function_id == 0)
+        && trusted.mapping_id <= columns.mappings.len() as u64
+        && is_within(trusted.string, columns.strings.len())
+}
