@@ -135,7 +135,7 @@ fn json_documents() {
 
 #[test]
 fn no_line_is_wider_than_the_terminal() {
-    for columns in 40..120 {
+    for columns in 24..120 {
         let drawing = icicle_flame(&small(), &options(columns, Palette::Plain))
             + &icicle_diff(&small_diff(), &options(columns, Palette::Plain));
         for line in drawing.lines() {

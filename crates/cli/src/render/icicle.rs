@@ -30,7 +30,7 @@ pub struct IcicleOptions {
 }
 
 /// Columns below which boxes cannot be told apart.
-const COLUMNS_MIN: usize = 40;
+const COLUMNS_MIN: usize = 24;
 
 /// What a node's box says.
 struct Face {
@@ -180,7 +180,7 @@ fn push_paths(text: &mut String, tree: &FlameTree, all: i64, options: &IcicleOpt
     }
     text.push('\n');
     options.palette.push_style(text, Style::Faint);
-    text.push_str("   share      value  widest paths, leaf first");
+    text.push_str(&clip("   share      value  widest paths, leaf first", options.columns.max(COLUMNS_MIN)));
     options.palette.push_reset(text);
     text.push('\n');
     let columns = options.columns.max(COLUMNS_MIN) - 1;
