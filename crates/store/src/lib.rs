@@ -11,9 +11,15 @@ pub mod disk;
 pub mod lock;
 pub mod object;
 
+mod append;
 mod contract;
+mod hash;
+mod identity;
+mod memory;
+mod partition;
 
 pub use contract::{
     Accepted, Attachment, NewAttachment, NewProfile, Outcome, PushError, Store, StoreError, StoreOptions,
     StoreState, StoreStats, Ticket, View,
 };
+pub use memory::MemoryDataset;

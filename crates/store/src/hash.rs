@@ -1,0 +1,163 @@
+//! Hashing of symbols into 96 bits, and the tables keyed by them.
+//!
+//! A table does not look at the symbol again when 96 bits agree: with keys drawn anew for every partition a false
+//! match has a chance of about 10⁻¹⁵ in a partition of ten million symbols, and nobody outside can aim for one.
+//! Comparing would cost a cache miss per stack, which is most of what interning costs.
+
+use std::hash::{BuildHasher, RandomState};
+
+use hashbrown::HashTable;
+
+/// Multiplies to 128 bits and folds the halves.
+#[inline]
+fn fold(left: u64, right: u64) -> u64 {
+    let product = u128::from(left) * u128::from(right);
+    let (low, high) = halves(product);
+    low ^ high
+}
+
+/// Low and high half; cutting off is the point.
+#[inline]
+#[allow(clippy::cast_possible_truncation)]
+const fn halves(value: u128) -> (u64, u64) {
+    (value as u64, (value >> 64) as u64)
+}
+
+/// Secret keys of one partition.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HashKeys {
+    start: [u64; 2],
+    multiply: [u64; 2],
+}
+
+impl HashKeys {
+    /// Draws keys from the system's randomness.
+    pub(crate) fn random() -> Self {
+        let state = RandomState::new();
+        let draw = |position: u64| state.hash_one(position);
+        Self { start: [draw(0), draw(1)], multiply: [draw(2) | 1, draw(3) | 1] }
+    }
+
+    /// The hash of nothing.
+    #[inline]
+    pub(crate) fn start(&self) -> PathHash {
+        PathHash { lanes: self.start }
+    }
+
+    /// Adds a word.
+    #[inline]
+    pub(crate) fn add(&self, hash: PathHash, word: u64) -> PathHash {
+        let PathHash { lanes: [first, second] } = hash;
+        let [first_key, second_key] = self.multiply;
+        PathHash { lanes: [fold(first ^ word, first_key), fold(second ^ word, second_key)] }
+    }
+
+    /// The hash of some words.
+    #[inline]
+    pub(crate) fn of(&self, words: &[u64]) -> PathHash {
+        words.iter().fold(self.start(), |hash, &word| self.add(hash, word))
+    }
+}
+
+/// A hash that can be carried on: the hash of a path is that of its parent with one word more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PathHash {
+    lanes: [u64; 2],
+}
+
+/// An entry of a [`SymbolTable`], 16 bytes.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    first: u64,
+    second: u32,
+    id: u32,
+}
+
+impl PathHash {
+    #[inline]
+    fn entry(self, id: u32) -> Entry {
+        let [first, second] = self.lanes;
+        Entry { first, second: low_word(second), id }
+    }
+}
+
+/// The low 32 bits.
+#[inline]
+pub(crate) fn low_word(value: u64) -> u32 {
+    let [a, b, c, d, ..] = value.to_le_bytes();
+    u32::from_le_bytes([a, b, c, d])
+}
+
+/// The high 32 bits.
+#[inline]
+pub(crate) fn high_word(value: u64) -> u32 {
+    low_word(value >> 32)
+}
+
+/// From low and high 32 bits.
+#[inline]
+pub(crate) fn join_words(low: u32, high: u32) -> u64 {
+    u64::from(low) | u64::from(high) << 32
+}
+
+/// A table from 96-bit hashes to ids.
+#[derive(Default)]
+pub(crate) struct SymbolTable {
+    table: HashTable<Entry>,
+}
+
+impl SymbolTable {
+    /// The id of a hash.
+    #[inline]
+    pub(crate) fn get(&self, hash: PathHash) -> Option<u32> {
+        let wanted = hash.entry(0);
+        self.table
+            .find(wanted.first, |entry| entry.first == wanted.first && entry.second == wanted.second)
+            .map(|entry| entry.id)
+    }
+
+    /// Adds a hash that is not there yet.
+    #[inline]
+    pub(crate) fn insert(&mut self, hash: PathHash, id: u32) {
+        let entry = hash.entry(id);
+        self.table.insert_unique(entry.first, entry, |entry| entry.first);
+    }
+
+    /// Bytes allocated.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.table.allocation_size() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_depend_on_order_words_and_keys() {
+        let keys = HashKeys::random();
+        assert_eq!(keys.of(&[1, 2]), keys.add(keys.of(&[1]), 2));
+        assert_ne!(keys.of(&[1, 2]), keys.of(&[2, 1]));
+        assert_ne!(keys.of(&[0]), keys.of(&[0, 0]));
+        assert_ne!(keys.of(&[1]), HashKeys::random().of(&[1]));
+    }
+
+    #[test]
+    fn table_finds_what_was_inserted() {
+        let keys = HashKeys::random();
+        let mut table = SymbolTable::default();
+        for id in 0..10_000 {
+            let hash = keys.of(&[u64::from(id), 7]);
+            assert_eq!(table.get(hash), None);
+            table.insert(hash, id);
+        }
+        assert!((0..10_000).all(|id| table.get(keys.of(&[u64::from(id), 7])) == Some(id)));
+    }
+
+    #[test]
+    fn words_join_as_they_were_split() {
+        for value in [0, 1, u64::MAX, 0x0123_4567_89ab_cdef] {
+            assert_eq!(join_words(low_word(value), high_word(value)), value);
+        }
+    }
+}
