@@ -97,14 +97,8 @@ impl Interner {
 
     /// Bytes allocated.
     pub(crate) fn bytes(&self) -> u64 {
-        let tables = [
-            &self.mappings,
-            &self.functions,
-            &self.locations,
-            &self.frames,
-            &self.nodes,
-            &self.label_sets,
-        ];
+        let tables =
+            [&self.mappings, &self.functions, &self.locations, &self.frames, &self.nodes, &self.label_sets];
         tables.iter().map(|table| table.bytes()).sum::<u64>()
             + (self.strings.allocation_size()
                 + self.function_nodes.allocation_size()
@@ -114,7 +108,12 @@ impl Interner {
     }
 
     /// Interns all symbols and fills `buffer.rows`. Returns the header's id.
-    pub(crate) fn profile(&mut self, tables: &Tables, profile: &Profile<'_>, buffer: &mut InternBuffer) -> u32 {
+    pub(crate) fn profile(
+        &mut self,
+        tables: &Tables,
+        profile: &Profile<'_>,
+        buffer: &mut InternBuffer,
+    ) -> u32 {
         self.strings(tables, profile, buffer);
         self.mappings(tables, profile, buffer);
         self.functions(tables, profile, buffer);
@@ -252,15 +251,8 @@ impl Interner {
         let (kind, identity) = if build_id == 0 { (2, mapping_file) } else { (3, build_id) };
         let hash = self.keys.of(&[u64::from(identity), kind, inside]);
         self.frames.get(hash).unwrap_or_else(|| {
-            let id = tables.frames.push([
-                0,
-                0,
-                file,
-                mapping_file,
-                build_id,
-                low_word(inside),
-                high_word(inside),
-            ]);
+            let id =
+                tables.frames.push([0, 0, file, mapping_file, build_id, low_word(inside), high_word(inside)]);
             self.frames.insert(hash, id);
             id
         })
@@ -459,8 +451,7 @@ impl Interner {
     fn function_node(&mut self, tables: &Tables, parent: u32, frame: u32) -> u32 {
         let hash_of = |[parent, frame]: [u32; 2]| self.bytes_hasher.hash_one(join_words(parent, frame));
         let wanted = [parent, frame];
-        let found =
-            self.function_nodes.find(hash_of(wanted), |&id| tables.function_nodes.get(id) == wanted);
+        let found = self.function_nodes.find(hash_of(wanted), |&id| tables.function_nodes.get(id) == wanted);
         if let Some(&id) = found {
             return id;
         }
@@ -530,8 +521,7 @@ impl Interner {
             string(period.kind),
             string(period.unit),
             types().fold(0u64, |hash, column| {
-                hash.rotate_left(5)
-                    ^ self.bytes_hasher.hash_one((string(column.kind), string(column.unit)))
+                hash.rotate_left(5) ^ self.bytes_hasher.hash_one((string(column.kind), string(column.unit)))
             }),
         ));
         let wanted = series_of(labels, name, temporality, profile, period);

@@ -23,12 +23,12 @@ use std::sync::{
 use block::{DatasetId, ProfileMeta};
 use profile::{LabelSet, Profile, ProfileId, Temporality, Timestamp};
 
+use self::intern::Interner;
 pub(crate) use self::{
     intern::InternBuffer,
     snapshot::HeadSnapshot,
     tables::{HeadProfile, Tables},
 };
-use self::intern::Interner;
 use crate::PushError;
 
 /// Names of datasets, unique in this process.
@@ -127,8 +127,7 @@ impl Partition {
         let text_before = self.tables.text.len();
         let interner = &mut writer.interner;
         let header = interner.profile(&self.tables, profile, buffer);
-        let series =
-            interner.series(&self.tables, wanted.labels, wanted.name, wanted.temporality, profile);
+        let series = interner.series(&self.tables, wanted.labels, wanted.name, wanted.temporality, profile);
         rows.clear();
         buffer.rows.encode(rows);
         let text_bytes: usize = (text_before..self.tables.text.len())

@@ -109,7 +109,8 @@ impl RowBuffer {
 
     /// Scales the columns, writes their rules, and says which of them are to be stored.
     fn encode_rules(&mut self, out: &mut Vec<u8>) -> Vec<usize> {
-        let mut stored = Vec::with_capacity(self.columns.len());
+        // Column and whether it is zigzag: only columns written alike may stand for each other.
+        let mut stored: Vec<(usize, bool)> = Vec::with_capacity(self.columns.len());
         put_varint(out, self.columns.len() as u64);
         self.scaled.resize_with(self.columns.len(), Vec::new);
         for (position, values) in self.columns.iter().enumerate() {
@@ -129,20 +130,22 @@ impl RowBuffer {
             let mut scaled = std::mem::take(&mut self.scaled[position]);
             scaled.clear();
             scaled.extend(values.iter().map(|&value| scale_down(value, divisor, negative)));
-            let twin = stored.iter().copied().find(|&earlier: &usize| self.scaled[earlier] == scaled);
+            let is_twin =
+                |&&(earlier, signed): &&(usize, bool)| signed == negative && self.scaled[earlier] == scaled;
+            let twin = stored.iter().find(is_twin);
             let rule = match twin {
-                Some(earlier) => RULE_SAME + earlier as u64,
+                Some(&(earlier, _)) => RULE_SAME + earlier as u64,
                 None if negative => RULE_SIGNED,
                 None => RULE_UNSIGNED,
             };
             if twin.is_none() {
-                stored.push(position);
+                stored.push((position, negative));
             }
             self.scaled[position] = scaled;
             put_varint(out, rule);
             put_varint(out, divisor);
         }
-        stored
+        stored.into_iter().map(|(column, _)| column).collect()
     }
 
     /// Counts per row, then differences from one time to the next.
@@ -186,9 +189,9 @@ fn greatest_common_divisor(mut left: u64, mut right: u64) -> u64 {
 
 /// Per row: nothing, a span, a trace or both, then the bytes of those that are there.
 fn encode_links(links: &[Link], out: &mut Vec<u8>) {
-    out.extend(links.iter().map(|link| {
-        u8::from(link.span_id != [0; 8]) | u8::from(link.trace_id != [0; 16]) << 1
-    }));
+    out.extend(
+        links.iter().map(|link| u8::from(link.span_id != [0; 8]) | u8::from(link.trace_id != [0; 16]) << 1),
+    );
     for link in links {
         if link.span_id != [0; 8] {
             out.extend_from_slice(&link.span_id);

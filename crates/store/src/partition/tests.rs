@@ -5,7 +5,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use block::{Dataset, NONE, Pick, Rows, StoredLabelValue, Symbols};
 use profile::{
     Columns, Function, LabelSet, LabelValue, Line, Link, Location, LocationIndex, Mapping, MappingFlags,
-    MappingIndex, Profile, ProfileId, SampleLabel, StringIndex, StringRange, Temporality, Timestamp, ValueType,
+    MappingIndex, Profile, ProfileId, SampleLabel, StringIndex, StringRange, Temporality, Timestamp,
+    ValueType,
 };
 use proptest::prelude::*;
 
@@ -42,7 +43,7 @@ impl Sketch {
 }
 
 /// Everything that tells one row from another, in words.
-type Key = (Vec<String>, Vec<String>, Link);
+type Key = (Vec<String>, Vec<String>, ([u8; 16], [u8; 8]));
 
 /// A profile as sums by key; times are counted.
 type Model = BTreeMap<Key, (Vec<i64>, Vec<u64>)>;
@@ -70,7 +71,9 @@ fn model_of(profile: &Profile<'_>) -> Model {
             LabelValue::Text(value) => format!("{}={}", text(label.key), text(value)),
             LabelValue::Number { value, unit } => format!("{}={value}{}", text(label.key), text(unit)),
         });
-        let entry = model.entry((stack.collect(), labels.collect(), sample.link)).or_default();
+        let entry = model
+            .entry((stack.collect(), labels.collect(), (sample.link.trace_id, sample.link.span_id)))
+            .or_default();
         entry.0.resize(sample.values.len(), 0);
         entry.0.iter_mut().zip(sample.values).for_each(|(sum, value)| *sum += value);
         entry.1.extend_from_slice(sample.timestamps);
@@ -96,10 +99,16 @@ fn read_model(dataset: &dyn Dataset, position: u32) -> Model {
             at = node.parent;
         }
         let set = rows.label_sets.get(row).copied().unwrap_or(0);
-        let labels = symbols.label_set(set).iter().map(|pair| match pair.value {
-            StoredLabelValue::Text(value) => format!("{}={}", text(pair.key), text(value)),
-            StoredLabelValue::Number { value, unit } => format!("{}={value}{}", text(pair.key), text(unit)),
-        }).collect();
+        let labels = symbols
+            .label_set(set)
+            .iter()
+            .map(|pair| match pair.value {
+                StoredLabelValue::Text(value) => format!("{}={}", text(pair.key), text(value)),
+                StoredLabelValue::Number { value, unit } => {
+                    format!("{}={value}{}", text(pair.key), text(unit))
+                }
+            })
+            .collect();
         let link = rows.links.get(row).copied().unwrap_or_default();
         let values = rows.values[row * width..][..width].to_vec();
         let times = match rows.timestamp_ends.get(row) {
@@ -111,7 +120,10 @@ fn read_model(dataset: &dyn Dataset, position: u32) -> Model {
                 times
             }
         };
-        assert!(model.insert((stack, labels, link), (values, times)).is_none(), "a row comes twice");
+        assert!(
+            model.insert((stack, labels, (link.trace_id, link.span_id)), (values, times)).is_none(),
+            "a row comes twice"
+        );
     }
     model
 }
@@ -133,9 +145,11 @@ fn location_text(symbols: &dyn Symbols, id: u32) -> String {
 /// A profile with few different things of each kind, so that everything meets everything.
 fn sketches() -> impl Strategy<Value = Sketch> {
     let line = (0u32..6, prop_oneof![0i64..3, Just(i64::MAX), Just(-1)], prop_oneof![Just(0i64), Just(7)]);
-    let location = (0u32..4, prop_oneof![0u64..3, Just(u64::MAX)], prop::collection::vec(line, 0..3), any::<bool>());
+    let location =
+        (0u32..4, prop_oneof![0u64..3, Just(u64::MAX)], prop::collection::vec(line, 0..3), any::<bool>());
     let locations = prop::collection::vec(location, 1..12);
-    let value = prop_oneof![0i64..4, -3i64..3, Just(1 << 40), (0i64..300).prop_map(|count| count * 10_000_000)];
+    let value =
+        prop_oneof![0i64..4, -3i64..3, Just(1 << 40), (0i64..300).prop_map(|count| count * 10_000_000)];
     let label = (0u32..3, prop_oneof![Just(None), (-2i64..2).prop_map(Some)]);
     let sample = (
         prop::collection::vec(0usize..12, 0..8),
@@ -342,7 +356,13 @@ fn c018_frames_without_names_are_known_by_their_place_in_the_file() {
     for start in [0xffff_ffff_8100_0000u64, 0x1000] {
         let mut sketch = Sketch::new();
         let file = sketch.string("kernel");
-        sketch.columns.mappings.push(Mapping { start, limit: start + 0x1000, offset: 16, file, ..Mapping::default() });
+        sketch.columns.mappings.push(Mapping {
+            start,
+            limit: start + 0x1000,
+            offset: 16,
+            file,
+            ..Mapping::default()
+        });
         sketch.columns.locations.push(Location {
             mapping: MappingIndex(0),
             address: start + 5,
