@@ -1,0 +1,129 @@
+//! Undoing the name mangling of Rust and C++, within a budget: mangled names come from anyone, and a short one can stand
+//! for a text of any length.
+
+use std::fmt::{self, Write};
+
+use cpp_demangle::{DemangleOptions, ParseOptions, Symbol};
+
+/// Bytes of a mangled name that are read; longer ones stay as they are.
+const MANGLED_BYTES_MAX: usize = 16 << 10;
+
+/// Bytes of a demangled name; where more would come out, the mangled name stays.
+const DEMANGLED_BYTES_MAX: usize = 64 << 10;
+
+/// Nesting of a mangled C++ name that is followed; bounds the stack that parsing and printing use.
+const RECURSION_MAX: u32 = 96;
+
+/// Cuts `.llvm.1234`, which the optimiser adds to names that it moves between modules and which changes with every
+/// build.
+pub(crate) fn without_llvm_suffix(name: &str) -> &str {
+    match name.rfind(".llvm.") {
+        Some(position) if position > 0 => {
+            let rest = &name[position + ".llvm.".len()..];
+            let is_number = !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
+            if is_number { &name[..position] } else { name }
+        }
+        _ => name,
+    }
+}
+
+/// The demangled name; `None` where the name is not mangled or cannot be undone.
+pub(crate) fn demangle(name: &str) -> Option<String> {
+    // macOS puts one more underscore in front
+    let is_mangled = ["_Z", "_R", "__Z", "__R"].iter().any(|prefix| name.starts_with(prefix));
+    if !is_mangled || name.len() > MANGLED_BYTES_MAX {
+        return None;
+    }
+    rust(name).or_else(|| cpp(name))
+}
+
+fn rust(name: &str) -> Option<String> {
+    let demangled = rustc_demangle::try_demangle(name).ok()?;
+    // `_ZN3foo3barE` is good C++ as well; Rust's old mangling always ends with a hash
+    let is_old = name.trim_start_matches('_').starts_with('Z');
+    if is_old && !has_rust_hash(name) {
+        return None;
+    }
+    let mut out = Bounded(String::new());
+    write!(out, "{demangled:#}").ok()?;
+    Some(out.0)
+}
+
+/// `17h` and sixteen hexadecimal digits before the closing `E`.
+fn has_rust_hash(name: &str) -> bool {
+    let Some(end) = name.rfind('E') else { return false };
+    let bytes = &name.as_bytes()[..end];
+    bytes.len() > 19
+        && bytes[bytes.len() - 19..].starts_with(b"17h")
+        && bytes[bytes.len() - 16..].iter().all(u8::is_ascii_hexdigit)
+}
+
+fn cpp(name: &str) -> Option<String> {
+    let name = if name.starts_with("__Z") { &name[1..] } else { name };
+    let options = ParseOptions::default().recursion_limit(RECURSION_MAX);
+    let symbol = Symbol::new_with_options(name, &options).ok()?;
+    let options = DemangleOptions::default().no_return_type().recursion_limit(RECURSION_MAX);
+    let mut out = Bounded(String::new());
+    symbol.structured_demangle(&mut out, &options).ok()?;
+    Some(out.0)
+}
+
+/// A text that refuses to grow beyond [`DEMANGLED_BYTES_MAX`].
+struct Bounded(String);
+
+impl Write for Bounded {
+    fn write_str(&mut self, part: &str) -> fmt::Result {
+        if self.0.len() + part.len() > DEMANGLED_BYTES_MAX {
+            return Err(fmt::Error);
+        }
+        self.0.push_str(part);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rust_old_and_new_mangling_without_hash() {
+        assert_eq!(demangle("_ZN4core3fmt5write17h0123456789abcdefE").as_deref(), Some("core::fmt::write"));
+        assert_eq!(demangle("_RNvCs1234_7mycrate3foo").as_deref(), Some("mycrate::foo"));
+        assert_eq!(
+            demangle("_ZN71_$LT$Test$u20$$u2b$$u20$$u27$static$u20$as$u20$foo..Bar$LT$Test$GT$$GT$3bar17h930b740aa94f1d3aE").as_deref(),
+            Some("<Test + 'static as foo::Bar<Test>>::bar")
+        );
+    }
+
+    #[test]
+    fn cpp_with_arguments_and_without_return_type() {
+        assert_eq!(demangle("_ZN3foo3barEv").as_deref(), Some("foo::bar()"));
+        assert_eq!(demangle("__ZN3foo3barEv").as_deref(), Some("foo::bar()"));
+        assert_eq!(demangle("_ZN3foo3barE").as_deref(), Some("foo::bar"));
+        assert_eq!(demangle("_Z3maxIiET_S0_S0_").as_deref(), Some("max<int>(int, int)"));
+        assert_eq!(demangle("plain"), None);
+        assert_eq!(demangle("_Zzz"), None);
+    }
+
+    #[test]
+    fn llvm_suffix() {
+        assert_eq!(without_llvm_suffix("foo.llvm.1234567890"), "foo");
+        assert_eq!(without_llvm_suffix("foo.llvm.x"), "foo.llvm.x");
+        assert_eq!(without_llvm_suffix(".llvm.12"), ".llvm.12");
+        assert_eq!(demangle(without_llvm_suffix("_ZN3foo3barEv.llvm.77")).as_deref(), Some("foo::bar()"));
+    }
+
+    #[test]
+    fn bombs_stay_mangled() {
+        // each level doubles the text that the substitution stands for
+        let mut bomb = String::from("_Z1fI1AIi");
+        for _ in 0..40 {
+            bomb.push_str("S_S_");
+        }
+        bomb.push_str(&"E".repeat(41));
+        bomb.push('v');
+        assert!(demangle(&bomb).is_none_or(|text| text.len() <= DEMANGLED_BYTES_MAX));
+        assert_eq!(demangle(&format!("_Z{}", "P".repeat(100_000))), None);
+        assert_eq!(demangle(&format!("_Z1f{}i", "P".repeat(10_000))), None);
+    }
+}
