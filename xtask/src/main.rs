@@ -4,6 +4,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program talks on its streams")]
 
+mod codegen;
 mod tidy;
 
 use std::process::ExitCode;
@@ -16,11 +17,18 @@ struct Chore {
 }
 
 /// Every chore; the first word on the command line picks one.
-const CHORES: &[Chore] = &[Chore {
-    name: "tidy",
-    help: "check what neither the compiler nor clippy knows: crate edges, headers, licences, links, fixtures",
-    run: tidy::run,
-}];
+const CHORES: &[Chore] = &[
+    Chore {
+        name: "codegen",
+        help: "generate Rust from crates/api/proto; --check only says whether it is up to date",
+        run: codegen::run,
+    },
+    Chore {
+        name: "tidy",
+        help: "check what neither the compiler nor clippy knows: crate edges, headers, licences, links, fixtures",
+        run: tidy::run,
+    },
+];
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
