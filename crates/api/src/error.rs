@@ -27,6 +27,8 @@ pub enum ErrorKind {
     MethodNotAllowed,
     /// The client was too slow (408).
     Timeout,
+    /// Not served in this form (501).
+    Unimplemented,
     /// Larger than a limit (413).
     TooLarge,
     /// A compression or format that is not known (415).
@@ -55,6 +57,7 @@ impl ErrorKind {
             Self::NotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Timeout => StatusCode::REQUEST_TIMEOUT,
+            Self::Unimplemented => StatusCode::NOT_IMPLEMENTED,
             Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::Unsupported => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::RateLimited => StatusCode::TOO_MANY_REQUESTS,
@@ -73,7 +76,7 @@ impl ErrorKind {
             Self::Unauthenticated => ErrorCode::Unauthenticated,
             Self::Forbidden => ErrorCode::PermissionDenied,
             Self::NotFound => ErrorCode::NotFound,
-            Self::MethodNotAllowed => ErrorCode::Unimplemented,
+            Self::MethodNotAllowed | Self::Unimplemented => ErrorCode::Unimplemented,
             Self::Timeout | Self::Deadline => ErrorCode::DeadlineExceeded,
             Self::TooLarge | Self::RateLimited => ErrorCode::ResourceExhausted,
             Self::Cancelled => ErrorCode::Canceled,
@@ -94,6 +97,7 @@ impl ErrorKind {
             Self::NotFound => "not_found",
             Self::MethodNotAllowed => "method_not_allowed",
             Self::Timeout => "timeout",
+            Self::Unimplemented => "unimplemented",
             Self::TooLarge => "too_large",
             Self::Unsupported => "unsupported",
             Self::RateLimited => "rate_limited",

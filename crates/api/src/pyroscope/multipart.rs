@@ -1,0 +1,115 @@
+//! The multipart body that Pyroscope's Go and Node SDKs send to `/ingest`: file parts `profile` and
+//! `sample_type_config`. `prev_profile` is refused (D17); parts that are not known are skipped.
+
+use std::collections::BTreeMap;
+
+use axum::body::Body;
+use bytes::{Bytes, BytesMut};
+use serde::Deserialize;
+
+use crate::{ApiError, ErrorKind};
+
+/// The parts that matter.
+#[derive(Debug, Default)]
+pub(super) struct Parts {
+    pub(super) profile: Option<Bytes>,
+    /// Display names by sample type, where the part is there.
+    pub(super) display_names: Option<BTreeMap<String, String>>,
+}
+
+#[derive(Deserialize)]
+struct SampleTypeConfig {
+    #[serde(rename = "display-name", default)]
+    display_name: String,
+}
+
+/// Reads all parts.
+///
+/// # Errors
+/// 422 for a body that is no multipart or holds `prev_profile`.
+pub(super) async fn read(content_type: &str, body: Body) -> Result<Parts, ApiError> {
+    let boundary = multer::parse_boundary(content_type).map_err(|error| malformed("Content-Type", &error))?;
+    let mut multipart = multer::Multipart::new(body.into_data_stream(), boundary);
+    let mut parts = Parts::default();
+    while let Some(mut field) =
+        multipart.next_field().await.map_err(|error| malformed("multipart", &error))?
+    {
+        let name = field.name().unwrap_or("").to_owned();
+        let mut first: Option<Bytes> = None;
+        let mut joined = BytesMut::new();
+        while let Some(chunk) = field.chunk().await.map_err(|error| malformed(&name, &error))? {
+            // One chunk is the usual case and needs no copy.
+            match first.take() {
+                None if joined.is_empty() => first = Some(chunk),
+                None => joined.extend_from_slice(&chunk),
+                Some(earlier) => {
+                    joined.extend_from_slice(&earlier);
+                    joined.extend_from_slice(&chunk);
+                }
+            }
+        }
+        let bytes = first.unwrap_or_else(|| joined.freeze());
+        match name.as_str() {
+            "profile" => parts.profile = Some(bytes),
+            "prev_profile" => {
+                return Err(ApiError::new(
+                    ErrorKind::Refused,
+                    "prev_profile",
+                    "pairs of cumulative profiles are not supported; update the client to one that sends deltas",
+                ));
+            }
+            "sample_type_config" => parts.display_names = Some(display_names(&bytes)?),
+            _ => {}
+        }
+    }
+    Ok(parts)
+}
+
+fn display_names(json: &[u8]) -> Result<BTreeMap<String, String>, ApiError> {
+    let configs: BTreeMap<String, SampleTypeConfig> =
+        serde_json::from_slice(json).map_err(|error| malformed("sample_type_config", &error))?;
+    let named = configs.into_iter().filter(|(_, config)| !config.display_name.is_empty());
+    Ok(named.map(|(kind, config)| (kind, config.display_name)).collect())
+}
+
+fn malformed(field: &str, error: &dyn std::error::Error) -> ApiError {
+    ApiError::new(ErrorKind::Malformed, field, error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TYPE: &str = "multipart/form-data; boundary=B";
+
+    fn body(parts: &[(&str, &str)]) -> Body {
+        let mut text = String::new();
+        for (name, content) in parts {
+            text += &format!(
+                "--B\r\nContent-Disposition: form-data; name=\"{name}\"; filename=\"f\"\r\n\r\n{content}\r\n"
+            );
+        }
+        Body::from(text + "--B--\r\n")
+    }
+
+    #[tokio::test]
+    async fn parts_are_found_by_name() {
+        let config =
+            r#"{"contentions":{"units":"lock_samples","display-name":"block_count","cumulative":true}}"#;
+        let parts = read(TYPE, body(&[("profile", "PPROF"), ("extra", "x"), ("sample_type_config", config)]))
+            .await
+            .unwrap();
+        assert_eq!(parts.profile.as_deref(), Some(&b"PPROF"[..]));
+        assert_eq!(parts.display_names.unwrap()["contentions"], "block_count");
+    }
+
+    #[tokio::test]
+    async fn prev_profile_and_nonsense_are_422() {
+        let error = read(TYPE, body(&[("profile", "x"), ("prev_profile", "y")])).await.unwrap_err();
+        assert_eq!((error.status().as_u16(), error.field.as_str()), (422, "prev_profile"));
+        let error = read(TYPE, body(&[("sample_type_config", "{")])).await.unwrap_err();
+        assert_eq!(error.ingest_status(), 422);
+        let error = read("multipart/form-data", Body::empty()).await.unwrap_err();
+        assert_eq!(error.ingest_status(), 422);
+    }
+}
