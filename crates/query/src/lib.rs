@@ -1,22 +1,51 @@
 //! Questions about stored profiles: which exist, and what they say when merged.
 //!
-//! The way of a query: parse a selector ([`Selector`]) → resolve its profile type against what the tenant has → take a
-//! view of the store → pick profiles → add values per node → join by display name → roll up → one exact cut.
+//! The way of a query: parse a selector ([`Selector`]) → take a view of the store and choose profiles (`scan`) → resolve
+//! the profile type and pick columns (`plan`) → add values per node, join by display name, roll up (`merge`, `display`) →
+//! one exact cut (`cut`) → the answer (`flame`, `table`, `diff`, `timeline`, `labels`, `listing`, `export`).
 //!
 //! Not here: status codes and wire formats (`api`), how data is kept (`store`).
 
-mod contract;
+mod amount;
+mod answer;
+mod cut;
+mod diff;
+mod display;
+mod display_cache;
+mod engine;
 mod error;
+mod export;
+mod flame;
+mod labels;
 pub mod limits;
+mod listing;
+mod merge;
+mod name_table;
+mod path_table;
+mod plan;
+mod profile_builder;
+mod profile_tables;
+mod profile_types;
+mod progress;
+mod pruning;
+mod row_filter;
+mod scan;
+mod selection;
 mod selector;
+mod table;
+mod timeline;
 
-pub use contract::{
-    Aggregation, Answer, AnswerStats, CallersTable, Control, DiffNode, DiffTree, Engine, EngineOptions,
-    FlameNode, FlameTree, FunctionSide, NameMode, ProfileItem, Selection, ServiceItem, SpanFilter, StepRange,
-    Timeline, TimelineSeries, TopRow, TopTable, TypeSelector,
-};
+pub use answer::{Answer, AnswerStats, NameMode};
+pub use diff::{DiffNode, DiffTree};
+pub use engine::{Engine, EngineOptions};
 pub use error::{QueryError, QueryResult};
+pub use flame::{FlameNode, FlameTree};
+pub use listing::{ProfileItem, ServiceItem};
+pub use profile_types::{SHORT_FORMS, ShortForm, UnitClass};
+pub use selection::{Aggregation, Control, Selection, SpanFilter, TypeSelector};
 pub use selector::{MatchOperator, Matcher, Selector};
+pub use table::{CallersTable, FunctionSide, TopRow, TopTable};
+pub use timeline::{StepRange, Timeline, TimelineSeries};
 
 /// Fuzz body of the selector parser: any bytes give a selector or an error, and what parses is stable when written.
 pub fn fuzz_selector(bytes: &[u8]) {

@@ -17,3 +17,28 @@ pub const PATTERN_AUTOMATON_BYTES_MAX: usize = 1 << 20;
 
 /// Depth of brackets in a regular expression: the parser of patterns recurses.
 pub const PATTERN_DEPTH_MAX: u32 = 100;
+
+/// Profiles between two looks at deadline, cancellation and budget: well under a millisecond of work.
+pub const PROFILES_PER_CHECK: usize = 256;
+
+/// Steps of a timeline; a screen has a few thousand columns.
+pub const STEPS_MAX: i64 = 100_000;
+
+/// Groups of a timeline. More are an error: nobody can look at them, and each costs memory.
+pub const GROUPS_MAX: usize = 10_000;
+
+/// Profiles of one listing.
+pub const LISTED_PROFILES_MAX: usize = 100_000;
+
+/// Values of one label, or label sets of one series listing, that come from sample labels (D6). Series labels are not cut.
+pub const SAMPLE_LABEL_VALUES_MAX: usize = 10_000;
+
+/// Rows that are read to say which sample labels the chosen profiles have; beyond it the label sets of their whole
+/// datasets answer.
+pub const SAMPLE_LABEL_ROWS_MAX: u64 = 4_000_000;
+
+/// Default of [`crate::EngineOptions::cache_bytes`]: display trees of some ten million nodes.
+pub const CACHE_BYTES_DEFAULT: u64 = 128 << 20;
+
+/// Default of [`crate::EngineOptions::query_bytes_max`]: a day of a large fleet at 2 kB per profile.
+pub const QUERY_BYTES_DEFAULT: u64 = 8 << 30;

@@ -9,6 +9,8 @@
 
 mod parse;
 
+pub(crate) use parse::pattern;
+
 use std::fmt;
 
 use profile::LabelSet;
@@ -117,7 +119,7 @@ impl Matcher {
         let regex = match operator {
             MatchOperator::Equal | MatchOperator::NotEqual => None,
             MatchOperator::Regex | MatchOperator::NotRegex => Some(
-                parse::pattern(value)
+                pattern(value)
                     .map_err(|reason| QueryError::invalid("selector", format!("label {name:?}: {reason}")))?,
             ),
         };

@@ -97,7 +97,7 @@ fn entry(cursor: &mut Cursor<'_>, parsed: &mut Selector) -> Result<(), QueryErro
 }
 
 /// Compiles a pattern, anchored at both ends; a dot matches any character, as in Prometheus.
-pub(super) fn pattern(text: &str) -> Result<Regex, String> {
+pub(crate) fn pattern(text: &str) -> Result<Regex, String> {
     if text.len() > limits::PATTERN_BYTES_MAX {
         return Err(format!(
             "the regular expression has {} bytes (at most {} are allowed)",

@@ -1,0 +1,216 @@
+//! The cut: which nodes of a merged tree an answer keeps, and the exact rest under an "other" node of each parent (D9).
+//!
+//! Kept are the nodes of the largest weight; of equal weight those of the smaller name, and of equal name those of the
+//! smaller path. A node is kept only with its parent: nodes are taken one after the other from those whose parent is
+//! taken already, so the order is well defined even where a parent and its child weigh the same. The count is of real
+//! nodes, the root among them; each kept parent may have one "other" child beside them.
+
+use std::{cmp::Ordering, collections::BinaryHeap};
+
+use crate::name_table::NameTable;
+
+/// Stands for "not kept".
+const OUT: u32 = u32::MAX;
+
+/// The shape of a tree for a cut.
+pub(crate) struct Shape<'a, W> {
+    /// Parent of each node, parents first; 0 is the root.
+    pub parents: &'a [u32],
+    /// Name of each node.
+    pub names: &'a [u32],
+    /// Weight of each node, at least that of each child; zero = not there.
+    pub weights: &'a [W],
+    /// The names, sorted.
+    pub table: &'a NameTable,
+}
+
+/// What a cut keeps.
+pub(crate) struct Cut {
+    /// Kept nodes, parents first.
+    pub kept: Vec<u32>,
+    /// Number of nodes left out.
+    pub left_out: u64,
+}
+
+/// Decides which nodes stay; `nodes_max` 0 = all.
+pub(crate) fn cut<W: Copy + Ord + Default>(shape: &Shape<'_, W>, nodes_max: usize) -> Cut {
+    let nothing = W::default();
+    let live = || (1..shape.weights.len()).filter(|&node| shape.weights[node] != nothing);
+    let live_count = 1 + live().count();
+    if nodes_max == 0 || live_count <= nodes_max {
+        let kept = std::iter::once(0).chain(live()).filter_map(|node| u32::try_from(node).ok()).collect();
+        return Cut { kept, left_out: 0 };
+    }
+    // The root is there in any case; of the others as many as are left.
+    let wanted = nodes_max - 1;
+    let mut kept = vec![0_u32];
+    if wanted > 0 {
+        let mut weights: Vec<W> = live().map(|node| shape.weights[node]).collect();
+        let (_, threshold, _) = weights.select_nth_unstable_by(wanted - 1, |left, right| right.cmp(left));
+        let threshold = *threshold;
+        let larger = live().filter(|&node| shape.weights[node] > threshold);
+        kept.extend(larger.filter_map(|node| u32::try_from(node).ok()));
+        add_tied(shape, threshold, nodes_max - kept.len(), &mut kept);
+        kept.sort_unstable();
+    }
+    let left_out = (live_count - kept.len()) as u64;
+    Cut { kept, left_out }
+}
+
+/// Adds `count` nodes that weigh exactly the threshold, by name, each after its parent.
+fn add_tied<W: Copy + Ord>(shape: &Shape<'_, W>, threshold: W, count: usize, kept: &mut Vec<u32>) {
+    let mut tied: Vec<u32> = (1..)
+        .zip(&shape.weights[1..])
+        .filter(|(_, weight)| **weight == threshold)
+        .map(|(node, _)| node)
+        .collect();
+    tied.sort_by_key(|&node| shape.parents[node as usize]);
+    let root_is_parent = |parent: u32| parent == 0 || shape.weights[parent as usize] > threshold;
+    let mut frontier: BinaryHeap<Candidate<'_, W>> = tied
+        .iter()
+        .filter(|&&node| root_is_parent(shape.parents[node as usize]))
+        .map(|&node| Candidate { node, shape })
+        .collect();
+    for _ in 0..count {
+        let Some(Candidate { node, .. }) = frontier.pop() else { break };
+        kept.push(node);
+        let first = tied.partition_point(|&other| shape.parents[other as usize] < node);
+        let children = tied[first..].iter().take_while(|&&other| shape.parents[other as usize] == node);
+        frontier.extend(children.map(|&node| Candidate { node, shape }));
+    }
+}
+
+/// A tied node; the greatest is taken next.
+struct Candidate<'a, W> {
+    node: u32,
+    shape: &'a Shape<'a, W>,
+}
+
+impl<W> Ord for Candidate<'_, W> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let rank = |node: u32| self.shape.table.rank(self.shape.names[node as usize]);
+        rank(other.node).cmp(&rank(self.node)).then_with(|| path_order(self.shape, other.node, self.node))
+    }
+}
+
+impl<W> PartialOrd for Candidate<'_, W> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl<W> PartialEq for Candidate<'_, W> {
+    fn eq(&self, other: &Self) -> bool {
+        self.node == other.node
+    }
+}
+
+impl<W> Eq for Candidate<'_, W> {}
+
+/// Compares two paths from the root on, name by name; a path stands before its continuations.
+fn path_order<W>(shape: &Shape<'_, W>, left: u32, right: u32) -> Ordering {
+    let depth = |mut node: u32| {
+        let mut depth = 0_usize;
+        while node != 0 {
+            node = shape.parents[node as usize];
+            depth += 1;
+        }
+        depth
+    };
+    let (left_depth, right_depth) = (depth(left), depth(right));
+    let lift = |mut node: u32, steps: usize| {
+        for _ in 0..steps {
+            node = shape.parents[node as usize];
+        }
+        node
+    };
+    let mut left = lift(left, left_depth.saturating_sub(right_depth));
+    let mut right = lift(right, right_depth.saturating_sub(left_depth));
+    let mut order = left_depth.cmp(&right_depth);
+    while left != right {
+        let rank = |node: u32| shape.table.rank(shape.names[node as usize]);
+        match rank(left).cmp(&rank(right)) {
+            Ordering::Equal => {}
+            different => order = different,
+        }
+        left = shape.parents[left as usize];
+        right = shape.parents[right as usize];
+    }
+    order
+}
+
+/// A kept node in the order of the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Placed {
+    /// Position in the merged tree; for an "other" node that of its parent.
+    pub node: u32,
+    /// Position of the parent in the answer.
+    pub parent: u32,
+    /// Whether it stands for what was left out below `node`.
+    pub is_other: bool,
+}
+
+/// Puts kept nodes in depth-first order, children by name; `has_other` says which parents get an "other" child. It
+/// stands where its text belongs, after a function of that name.
+pub(crate) fn place<W>(shape: &Shape<'_, W>, cut: &Cut, has_other: impl Fn(usize) -> bool) -> Vec<Placed> {
+    let kept = &cut.kept;
+    let mut slot_of = vec![OUT; shape.parents.len()];
+    for (slot, &node) in (0_u32..).zip(kept) {
+        slot_of[node as usize] = slot;
+    }
+    let other_rank = other_rank(shape.table);
+    // (slot of the parent, place of the name, function before other, node)
+    let mut children: Vec<(u32, u32, bool, u32)> = kept
+        .iter()
+        .skip(1)
+        .map(|&node| {
+            let rank = shape.table.rank(shape.names[node as usize]);
+            (slot_of[shape.parents[node as usize] as usize], rank.saturating_mul(2), false, node)
+        })
+        .collect();
+    for (slot, &node) in (0_u32..).zip(kept) {
+        if has_other(slot as usize) {
+            children.push((slot, other_rank, true, node));
+        }
+    }
+    children.sort_unstable();
+    let mut first_child = vec![0_usize; kept.len() + 1];
+    for &(parent, ..) in &children {
+        first_child[parent as usize + 1] += 1;
+    }
+    for slot in 0..kept.len() {
+        first_child[slot + 1] += first_child[slot];
+    }
+    let mut placed = Vec::with_capacity(1 + children.len());
+    placed.push(Placed { node: 0, parent: 0, is_other: false });
+    let mut stack: Vec<(usize, u32)> = Vec::new();
+    let push_children = |slot: u32, parent: u32, stack: &mut Vec<(usize, u32)>| {
+        let range = first_child[slot as usize]..first_child[slot as usize + 1];
+        stack.extend(range.rev().map(|child| (child, parent)));
+    };
+    push_children(0, 0, &mut stack);
+    while let Some((child, parent)) = stack.pop() {
+        let (_, _, is_other, node) = children[child];
+        let position = u32::try_from(placed.len()).unwrap_or(u32::MAX);
+        placed.push(Placed { node, parent, is_other });
+        if !is_other {
+            push_children(slot_of[node as usize], position, &mut stack);
+        }
+    }
+    placed
+}
+
+/// Where the text "other" stands among the doubled ranks of names.
+fn other_rank(table: &NameTable) -> u32 {
+    let mut below = 0_u32;
+    for position in (0_u32..).take(table.len()) {
+        if *table.get(position).text <= *OTHER {
+            below += 1;
+        }
+    }
+    // Odd, so between the names; `below` names stand before it.
+    below.saturating_mul(2).saturating_sub(1)
+}
+
+/// Name of the nodes that stand for what was left out.
+pub(crate) const OTHER: &str = "other";

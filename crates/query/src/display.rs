@@ -1,0 +1,214 @@
+//! Display trees: the function tree of a dataset with functions of one display name joined (R6).
+//!
+//! Built once per dataset and name mode and kept in a cache; a head's tree is extended by what the head has learnt since.
+//! Afterwards a merge is two dense additions: rows into nodes, nodes into display nodes.
+//!
+//! Raw mode names frames as `go tool pprof -top` does (`[file]` or `<unknown>` where there is no name) and may apply the
+//! profile's own drop and keep expressions ([`Pruning`]).
+
+use std::{borrow::Cow, collections::HashMap};
+
+use block::{Frame, NONE, Symbols};
+
+use crate::{
+    NameMode,
+    name_table::{Name, NameTable},
+    path_table::{PathTable, ROOT},
+    pruning::Pruning,
+};
+
+/// Position of the node that stands for samples without a stack (C006).
+pub(crate) const NO_STACK: u32 = 1;
+
+/// Name of the root.
+const ROOT_NAME: &str = "total";
+
+/// Name of [`NO_STACK`].
+const NO_STACK_NAME: &str = "(no stack)";
+
+/// The display tree of one dataset.
+pub(crate) struct DisplayTree {
+    mode: NameMode,
+    pruning: Option<Pruning>,
+    names: NameTable,
+    /// Name of each frame.
+    frame_names: Vec<u32>,
+    /// Display node of each function node; not used with pruning.
+    function_display: Vec<u32>,
+    /// Display node of each node.
+    node_display: Vec<u32>,
+    /// With pruning: what becomes of the callees of each node.
+    node_states: Vec<u8>,
+    paths: PathTable,
+    /// Already made names, so that a display name is worked out once per distinct raw name.
+    known_names: HashMap<Box<[u8]>, u32>,
+}
+
+impl DisplayTree {
+    /// A tree without nodes.
+    pub fn new(mode: NameMode, pruning: Option<Pruning>) -> Self {
+        let mut names = NameTable::default();
+        let plain =
+            |text: &str| Name { text: text.into(), scope: "".into(), file: "".into(), unsymbolised: false };
+        // The root's name is scoped: a function of that name is another.
+        let root = names.intern(Name { scope: "\0root".into(), ..plain(ROOT_NAME) });
+        let no_stack = names.intern(plain(NO_STACK_NAME));
+        let mut paths = PathTable::new(root);
+        let node = paths.child(ROOT, no_stack);
+        debug_assert_eq!(node, NO_STACK);
+        Self {
+            mode,
+            pruning,
+            names,
+            frame_names: Vec::new(),
+            function_display: Vec::new(),
+            node_display: Vec::new(),
+            node_states: Vec::new(),
+            paths,
+            known_names: HashMap::new(),
+        }
+    }
+
+    /// Whether everything that the symbols have is here.
+    pub fn covers(&self, symbols: &dyn Symbols) -> bool {
+        self.node_display.len() >= symbols.node_count() as usize
+    }
+
+    /// Adds what the symbols have beyond what is here.
+    pub fn extend(&mut self, symbols: &dyn Symbols) {
+        for id in (0_u32..symbols.frame_count()).skip(self.frame_names.len()) {
+            let name = self.frame_name(&symbols.frame(id));
+            self.frame_names.push(name);
+        }
+        if self.pruning.is_some() {
+            self.extend_pruned(symbols);
+        } else {
+            for id in (0_u32..symbols.function_node_count()).skip(self.function_display.len()) {
+                let node = symbols.function_node(id);
+                let parent =
+                    if node.parent == NONE { ROOT } else { self.function_display[node.parent as usize] };
+                let display = self.paths.child(parent, self.frame_names[node.frame as usize]);
+                self.function_display.push(display);
+            }
+            self.node_display.reserve(symbols.node_count() as usize - self.node_display.len());
+            for id in (0_u32..symbols.node_count()).skip(self.node_display.len()) {
+                self.node_display.push(self.function_display[symbols.node(id).function_node as usize]);
+            }
+        }
+        self.names.sort();
+    }
+
+    /// As [`DisplayTree::extend`] where frames are dropped: each node is walked, because pprof drops by location.
+    fn extend_pruned(&mut self, symbols: &dyn Symbols) {
+        let Some(mut pruning) = self.pruning.take() else { return };
+        let mut frames = Vec::new();
+        for id in (0_u32..symbols.node_count()).skip(self.node_display.len()) {
+            let node = symbols.node(id);
+            let (display, state, above) = if node.parent == NONE {
+                (ROOT, 0, NONE)
+            } else {
+                let parent = node.parent as usize;
+                (self.node_display[parent], self.node_states[parent], symbols.node(node.parent).function_node)
+            };
+            frames.clear();
+            let mut function = node.function_node;
+            while function != above && function != NONE {
+                let walked = symbols.function_node(function);
+                frames.push(walked.frame);
+                function = walked.parent;
+            }
+            let (kept, state) = pruning.location(symbols, &frames, state);
+            // Innermost first, so the caller's side is at the end.
+            let shown = frames[frames.len() - kept..].iter().rev();
+            let display = shown
+                .fold(display, |parent, &frame| self.paths.child(parent, self.frame_names[frame as usize]));
+            self.node_display.push(display);
+            self.node_states.push(state);
+        }
+        self.pruning = Some(pruning);
+    }
+
+    /// Works out a frame's name.
+    fn frame_name(&mut self, frame: &Frame<'_>) -> u32 {
+        let named =
+            !frame.name.is_empty() || (self.mode == NameMode::Display && !frame.system_name.is_empty());
+        if !named {
+            return self.names.intern(unnamed(self.mode, frame));
+        }
+        let key = if frame.name.is_empty() { &frame.system_name } else { &frame.name };
+        if let Some(&known) = self.known_names.get(&**key) {
+            // A later function of the name may be the first that knows its file.
+            if self.names.get(known).file.is_empty() && !frame.file.is_empty() {
+                let name = Name { file: lossy(&frame.file).into(), ..self.names.get(known).clone() };
+                self.names.intern(name);
+            }
+            return known;
+        }
+        let raw = lossy(&frame.name);
+        let system = lossy(&frame.system_name);
+        let text = match self.mode {
+            NameMode::Raw => raw,
+            NameMode::Display => match names::display_name(&raw, &system) {
+                Some(shown) => Cow::Owned(shown.into_owned()),
+                None => return self.names.intern(unnamed(self.mode, frame)),
+            },
+        };
+        let position = self.names.intern(Name {
+            text: text.into(),
+            scope: "".into(),
+            file: lossy(&frame.file).into(),
+            unsymbolised: false,
+        });
+        self.known_names.insert(key.to_vec().into(), position);
+        position
+    }
+
+    /// The names.
+    pub fn names(&self) -> &NameTable {
+        &self.names
+    }
+
+    /// The tree.
+    pub fn paths(&self) -> &PathTable {
+        &self.paths
+    }
+
+    /// Display node of each node.
+    pub fn node_display(&self) -> &[u32] {
+        &self.node_display
+    }
+
+    /// Memory in use, bytes.
+    pub fn bytes(&self) -> u64 {
+        let columns =
+            self.frame_names.capacity() + self.function_display.capacity() + self.node_display.capacity();
+        let known = self.known_names.keys().map(|key| key.len() as u64 + 32).sum::<u64>();
+        columns as u64 * 4
+            + self.node_states.capacity() as u64
+            + self.paths.bytes()
+            + self.names.bytes()
+            + known
+    }
+}
+
+/// What is shown for a frame without a name: file and address for people (C067), as pprof's table does in raw mode.
+fn unnamed(mode: NameMode, frame: &Frame<'_>) -> Name {
+    let path = lossy(&frame.mapping_file);
+    let base = path.rsplit('/').next().unwrap_or_default();
+    let (text, scope) = match mode {
+        NameMode::Raw if path.is_empty() => ("<unknown>".to_owned(), String::new()),
+        NameMode::Raw => (format!("[{base}]"), path.to_string()),
+        NameMode::Display if !base.is_empty() => (format!("{base} 0x{:x}", frame.address), path.to_string()),
+        NameMode::Display if !frame.build_id.is_empty() => {
+            let id = lossy(&frame.build_id);
+            let short: String = id.chars().take(12).collect();
+            (format!("{short} 0x{:x}", frame.address), id.to_string())
+        }
+        NameMode::Display => (format!("0x{:x}", frame.address), String::new()),
+    };
+    Name { text: text.into(), scope: scope.into(), file: "".into(), unsymbolised: true }
+}
+
+fn lossy<'a>(bytes: &'a Cow<'_, [u8]>) -> Cow<'a, str> {
+    String::from_utf8_lossy(bytes)
+}

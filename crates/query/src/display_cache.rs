@@ -1,0 +1,115 @@
+//! Keeps display trees between queries, the least recently used go first when they are too large together.
+//!
+//! A tree that a query is using stays alive until the query ends; the bound is on what is kept.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard},
+};
+
+use block::{DatasetId, Symbols};
+
+use crate::{
+    NameMode,
+    display::DisplayTree,
+    pruning::{Pruning, PruningKey},
+};
+
+/// What a tree is built for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct DisplayKey {
+    /// The dataset.
+    pub dataset: DatasetId,
+    /// The mode.
+    pub mode: NameMode,
+    /// The frames to drop.
+    pub pruning: Option<PruningKey>,
+    /// Number of the naming rules ([`names::RULES_VERSION`]).
+    pub rules: u32,
+}
+
+/// A tree that several queries read, and one may extend.
+pub(crate) type SharedTree = Arc<RwLock<DisplayTree>>;
+
+struct Entry {
+    tree: SharedTree,
+    bytes: u64,
+    used: u64,
+}
+
+#[derive(Default)]
+struct Entries {
+    by_key: HashMap<DisplayKey, Entry>,
+    bytes: u64,
+    clock: u64,
+}
+
+/// The cache.
+pub(crate) struct DisplayCache {
+    bytes_max: u64,
+    entries: Mutex<Entries>,
+}
+
+impl DisplayCache {
+    /// Keeps at most so many bytes.
+    pub fn new(bytes_max: u64) -> Self {
+        Self { bytes_max, entries: Mutex::default() }
+    }
+
+    /// The tree of a key, extended to what the symbols have, and a sentence where frames could not be dropped.
+    pub fn tree(&self, key: &DisplayKey, symbols: &dyn Symbols) -> (SharedTree, Option<String>) {
+        let mut notice = None;
+        let tree = self.find(key).unwrap_or_else(|| {
+            let pruning = key.pruning.as_ref().and_then(|pruning| match Pruning::new(pruning) {
+                Ok(pruning) => Some(pruning),
+                Err(reason) => {
+                    notice = Some(reason);
+                    None
+                }
+            });
+            Arc::new(RwLock::new(DisplayTree::new(key.mode, pruning)))
+        });
+        if !read(&tree).covers(symbols) {
+            let mut writing = tree.write().unwrap_or_else(PoisonError::into_inner);
+            writing.extend(symbols);
+        }
+        let bytes = read(&tree).bytes();
+        self.keep(key, &tree, bytes);
+        (tree, notice)
+    }
+
+    fn find(&self, key: &DisplayKey) -> Option<SharedTree> {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.clock += 1;
+        let clock = entries.clock;
+        let entry = entries.by_key.get_mut(key)?;
+        entry.used = clock;
+        Some(entry.tree.clone())
+    }
+
+    fn keep(&self, key: &DisplayKey, tree: &SharedTree, bytes: u64) {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.clock += 1;
+        let entry = Entry { tree: tree.clone(), bytes, used: entries.clock };
+        if let Some(before) = entries.by_key.insert(key.clone(), entry) {
+            entries.bytes -= before.bytes;
+        }
+        entries.bytes += bytes;
+        while entries.bytes > self.bytes_max {
+            let oldest =
+                entries.by_key.iter().min_by_key(|(_, entry)| entry.used).map(|(key, _)| key.clone());
+            let Some(gone) = oldest.and_then(|oldest| entries.by_key.remove(&oldest)) else { break };
+            entries.bytes -= gone.bytes;
+        }
+    }
+
+    /// Bytes kept at the moment.
+    pub fn bytes(&self) -> u64 {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).bytes
+    }
+}
+
+/// Reads a tree. A thread that panicked while it wrote left at worst a shorter tree, which is extended again.
+pub(crate) fn read(tree: &SharedTree) -> RwLockReadGuard<'_, DisplayTree> {
+    tree.read().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,231 @@
+//! Merged trees as answers: the flame graph.
+
+use crate::{
+    Answer, Control, Engine, NameMode, QueryError, QueryResult, Selection,
+    amount::{Amount, divide_rounded},
+    cut::{OTHER, Placed, Shape, cut, place},
+    merge::{MergeContext, TreeView, unsymbolised, with_tree},
+    name_table::NameTable,
+    plan::Plan,
+};
+
+/// One node of a merged tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlameNode {
+    /// Position of the parent in [`FlameTree::nodes`]; the root is its own parent.
+    pub parent: u32,
+    /// Position in [`FlameTree::names`].
+    pub name: u32,
+    /// Own value.
+    pub self_value: i64,
+    /// Own value and that of all callees.
+    pub total: i64,
+}
+
+/// A merged call tree. Node 0 is the root (name `total`); parents stand before children; children are ordered by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FlameTree {
+    /// Nodes in depth-first order.
+    pub nodes: Vec<FlameNode>,
+    /// Names, each once.
+    pub names: Vec<String>,
+    /// Source file of each name where one is known, else empty.
+    pub files: Vec<String>,
+    /// Unit of the values.
+    pub unit: String,
+    /// Position in `names` of what the cut folded together (text `other`), so that it is not taken for a function of
+    /// that name, which has a position of its own. `None` where nothing was cut.
+    pub other: Option<u32>,
+}
+
+impl FlameTree {
+    /// Whether a node stands for what the cut left out, rather than for a function of that name.
+    #[must_use]
+    pub fn is_other(&self, node: &FlameNode) -> bool {
+        Some(node.name) == self.other
+    }
+
+    /// A root alone.
+    pub(crate) fn empty(unit: String) -> Self {
+        let root = FlameNode { parent: 0, name: 0, self_value: 0, total: 0 };
+        Self { nodes: vec![root], names: vec!["total".into()], files: vec![String::new()], unit, other: None }
+    }
+}
+
+impl Engine {
+    /// Merged tree with at most `nodes_max` nodes and exact "other" nodes beside them, at most one per node kept (D9);
+    /// 0 = no cut.
+    ///
+    /// # Errors
+    /// See [`QueryError`].
+    pub fn flame(
+        &self,
+        selection: &Selection,
+        mode: NameMode,
+        nodes_max: usize,
+        control: &Control,
+    ) -> QueryResult<FlameTree> {
+        let mut progress = self.progress(control);
+        let mut plan = self.plan(selection, &progress)?;
+        if plan.parts.is_empty() {
+            let unit = plan.unit();
+            return Ok(Answer { data: FlameTree::empty(unit), stats: plan.stats });
+        }
+        let wide = plan.needs_wide();
+        let mut context = MergeContext {
+            cache: &self.trees,
+            mode,
+            call_site: &selection.call_site,
+            progress: &mut progress,
+        };
+        let data = if wide {
+            with_tree(&mut plan, &mut context, |tree: &TreeView<'_, i128>, plan| {
+                finish(tree, plan, nodes_max)
+            })?
+        } else {
+            with_tree(&mut plan, &mut context, |tree: &TreeView<'_, i64>, plan| {
+                finish(tree, plan, nodes_max)
+            })?
+        };
+        Ok(Answer { data, stats: progress.stats(plan.stats) })
+    }
+}
+
+/// Cuts a merged tree and writes it as an answer.
+fn finish<T: Amount>(
+    tree: &TreeView<'_, T>,
+    plan: &mut Plan<'_>,
+    nodes_max: usize,
+) -> Result<FlameTree, QueryError> {
+    let shape =
+        Shape { parents: tree.parents, names: tree.names, weights: tree.weights(), table: tree.table };
+    let cut = cut(&shape, nodes_max);
+    let others = others(&shape, &cut.kept, tree.selfs, tree.totals);
+    let placed = place(&shape, &cut, |slot| others[slot] != T::default());
+    let slots = Slots::new(&cut.kept, tree.parents.len());
+    let selfs: Vec<T> = placed
+        .iter()
+        .map(|one| if one.is_other { others[slots.of(one.node)] } else { tree.selfs[one.node as usize] })
+        .collect();
+    let (selfs, totals) = whole_numbers(&placed, &selfs, plan.denominator)?;
+    let mut names = AnswerNames::default();
+    let nodes = placed
+        .iter()
+        .zip(selfs.iter().zip(&totals))
+        .map(|(one, (&self_value, &total))| FlameNode {
+            parent: one.parent,
+            name: names.position(tree, one),
+            self_value,
+            total,
+        })
+        .collect();
+    let stats = &mut plan.stats;
+    stats.cut_nodes = cut.left_out;
+    let of_others = placed.iter().zip(&selfs).filter(|(one, _)| one.is_other);
+    stats.cut_value = of_others.fold(0_i64, |sum, (_, value)| sum.saturating_add(*value));
+    stats.unsymbolised_value = whole(unsymbolised(tree), plan.denominator)?;
+    Ok(FlameTree { nodes, names: names.texts, files: names.files, unit: plan.unit(), other: names.other })
+}
+
+/// What is left out below each kept node.
+pub(crate) fn others<T: Amount, W>(shape: &Shape<'_, W>, kept: &[u32], selfs: &[T], totals: &[T]) -> Vec<T> {
+    let slots = Slots::new(kept, shape.parents.len());
+    let mut others: Vec<T> = kept.iter().map(|&node| totals[node as usize] - selfs[node as usize]).collect();
+    for &node in &kept[1..] {
+        let parent = slots.of(shape.parents[node as usize]);
+        others[parent] = others[parent] - totals[node as usize];
+    }
+    others
+}
+
+/// Position of each kept node among the kept ones.
+pub(crate) struct Slots(Vec<u32>);
+
+impl Slots {
+    pub fn new(kept: &[u32], node_count: usize) -> Self {
+        let mut slots = vec![u32::MAX; node_count];
+        for (slot, &node) in (0_u32..).zip(kept) {
+            slots[node as usize] = slot;
+        }
+        Self(slots)
+    }
+
+    pub fn of(&self, node: u32) -> usize {
+        self.0[node as usize] as usize
+    }
+}
+
+/// Divides by the denominator so that every total is the sum of its parts: the running sum in the order of the answer is
+/// rounded, so own values and totals are each less than one unit off. Exact where nothing is averaged.
+pub(crate) fn whole_numbers<T: Amount>(
+    placed: &[Placed],
+    selfs: &[T],
+    denominator: i128,
+) -> Result<(Vec<i64>, Vec<i64>), QueryError> {
+    let mut running = 0_i128;
+    let mut before = 0_i128;
+    let mut own = Vec::with_capacity(selfs.len());
+    for value in selfs {
+        running += value.wide();
+        let rounded = divide_rounded(running, denominator);
+        own.push(i64::try_from(rounded - before).map_err(|_| QueryError::Overflow)?);
+        before = rounded;
+    }
+    let mut totals = own.clone();
+    for position in (1..placed.len()).rev() {
+        let parent = placed[position].parent as usize;
+        totals[parent] = totals[parent].checked_add(totals[position]).ok_or(QueryError::Overflow)?;
+    }
+    Ok((own, totals))
+}
+
+/// One sum as a whole number.
+pub(crate) fn whole<T: Amount>(value: T, denominator: i128) -> Result<i64, QueryError> {
+    i64::try_from(divide_rounded(value.wide(), denominator)).map_err(|_| QueryError::Overflow)
+}
+
+/// Names of an answer, each once, in the order in which they come.
+#[derive(Default)]
+pub(crate) struct AnswerNames {
+    /// Texts.
+    pub texts: Vec<String>,
+    /// Files beside them.
+    pub files: Vec<String>,
+    /// Position of "other".
+    pub other: Option<u32>,
+    positions: Vec<u32>,
+}
+
+impl AnswerNames {
+    /// The position of a placed node's name.
+    pub fn position<T>(&mut self, tree: &TreeView<'_, T>, placed: &Placed) -> u32 {
+        self.position_of(tree.table, tree.names, placed)
+    }
+
+    /// As [`AnswerNames::position`], for any tree.
+    pub fn position_of(&mut self, table: &NameTable, names: &[u32], placed: &Placed) -> u32 {
+        if placed.is_other {
+            let next = self.next();
+            return *self.other.get_or_insert_with(|| {
+                self.texts.push(OTHER.into());
+                self.files.push(String::new());
+                next
+            });
+        }
+        let name = names[placed.node as usize] as usize;
+        if self.positions.len() <= name {
+            self.positions.resize(table.len().max(name + 1), u32::MAX);
+        }
+        if self.positions[name] == u32::MAX {
+            self.positions[name] = self.next();
+            let known = table.get(names[placed.node as usize]);
+            self.texts.push(known.text.to_string());
+            self.files.push(known.file.to_string());
+        }
+        self.positions[name]
+    }
+
+    fn next(&self) -> u32 {
+        u32::try_from(self.texts.len()).unwrap_or(u32::MAX)
+    }
+}
