@@ -15,7 +15,11 @@ mod generated;
 pub mod limits;
 mod memory;
 mod metrics;
+mod native;
 mod ops;
+mod pprof;
+mod profefe;
+mod profile_words;
 pub mod push;
 mod pyroscope;
 mod shape;
@@ -28,10 +32,15 @@ pub use error::{ApiError, ErrorKind};
 pub use memory::{Budget, Claim};
 pub use metrics::ApiMetrics;
 pub use shape::ErrorShape;
-pub use state::{ApiOptions, ApiState, QueryCost};
+pub use state::{ApiOptions, ApiState, BuildInfo, QueryCost};
 
 /// All APIs on one router. Tokens and connection time-outs are layers that `server` puts around it.
 pub fn router(state: Arc<ApiState>) -> axum::Router {
-    let router = axum::Router::new().merge(pyroscope::router(&state)).merge(ops::router(&state));
+    let router = axum::Router::new()
+        .merge(native::router(&state))
+        .merge(profefe::router(&state))
+        .merge(pprof::router(&state))
+        .merge(pyroscope::router(&state))
+        .merge(ops::router(&state));
     body::with_limits(router, state)
 }

@@ -15,9 +15,22 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{ApiError, ApiMetrics, Budget, ErrorKind, Tenancy, limits};
 
+/// Which build answers; empty texts where it is not known.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BuildInfo {
+    /// Version.
+    pub version: String,
+    /// Commit.
+    pub commit: String,
+    /// When it was built.
+    pub time: String,
+}
+
 /// Settings of the APIs.
 #[derive(Clone, Debug)]
 pub struct ApiOptions {
+    /// Which build answers.
+    pub build: BuildInfo,
     /// Whether requests name their tenant.
     pub tenancy: Tenancy,
     /// Pushes that are decoded at once.
@@ -34,6 +47,7 @@ impl Default for ApiOptions {
     fn default() -> Self {
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         Self {
+            build: BuildInfo { version: env!("CARGO_PKG_VERSION").into(), ..BuildInfo::default() },
             tenancy: Tenancy::Single,
             pushes_at_once: cores.max(2),
             queries_at_once: limits::QUERIES_AT_ONCE,

@@ -6,6 +6,7 @@
 //!
 //! Not here: formats (`formats`), retries and durability (`store`), what a request looks like on the wire.
 
+mod attachment;
 mod labels;
 mod name;
 mod text;
@@ -22,6 +23,7 @@ use profile::{
 };
 use store::{Accepted, NewProfile, Outcome, Ticket};
 
+pub use attachment::{AttachmentReply, AttachmentRequest, push_attachment};
 pub use labels::{SERVICE_NAME_FALLBACKS, SeriesLabels, UNKNOWN_SERVICE, series_labels};
 pub use name::NameRule;
 pub use text::TextType;

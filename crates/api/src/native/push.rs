@@ -1,0 +1,240 @@
+//! `POST /api/v1/push`: one profile, its labels in the query string, its bytes in the body.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use axum::{body::Bytes, extract::State, response::Response};
+use profile::{Altered, SERVICE_NAME, Temporality, Timestamp};
+use store::Outcome;
+
+use super::{
+    NativeResult, convert, json, json_response,
+    parameters::{Parameters, cut},
+    time,
+};
+use crate::{
+    ApiError, ApiState, access,
+    profile_words::{PROFEFE_WORDS, TRACE, find},
+    push::{
+        ALTERED_HEADER, Api, AttachmentRequest, BodyFormat, ClientTime, NameRule, Negatives, PushRequest,
+        TextType, altered_header, push_attachment, push_profile,
+    },
+};
+
+const KNOWN: &[&str] = &[
+    "service",
+    "label",
+    "labels",
+    "name",
+    "type",
+    "format",
+    "sample_type",
+    "unit",
+    "sample_rate",
+    "temporality",
+    "time",
+    "negative",
+];
+
+/// Highest number of samples per second that is believable.
+const SAMPLE_RATE_MAX: u64 = 1_000_000;
+
+/// Keeps one profile; the answer comes when it is on disk.
+pub(super) async fn push(
+    State(state): State<Arc<ApiState>>,
+    parameters: Parameters,
+    body: Bytes,
+) -> NativeResult {
+    parameters.allow(&[KNOWN])?;
+    let tenant = access::write_tenant(&parameters.headers, state.options.tenancy)?;
+    let labels = labels(&parameters)?;
+    let client_time = client_time(&parameters)?;
+    if parameters.one("type")? == Some(TRACE) {
+        let request = AttachmentRequest { tenant, api: Api::Native, labels, kind: TRACE, body, client_time };
+        let reply = push_attachment(&state, request).await?;
+        return answer(
+            wire::PushedProfile {
+                id: reply.id.to_string(),
+                outcome: outcome(reply.outcome),
+                name: TRACE.into(),
+                types: Vec::new(),
+                labels: convert::labels(&reply.labels),
+                time: time::text(reply.time),
+                altered: altered(&reply.altered),
+            },
+            &reply.altered,
+        );
+    }
+    let request = PushRequest {
+        name: name_rule(&parameters)?,
+        format: body_format(&parameters)?,
+        client_time,
+        temporality: parameters.word("temporality", &TEMPORALITIES)?,
+        negatives: parameters.word("negative", &NEGATIVES)?.unwrap_or_default(),
+        ..PushRequest::pprof(tenant, Api::Native, labels, body)
+    };
+    let reply = push_profile(&state, request).await?;
+    answer(
+        wire::PushedProfile {
+            id: reply.id.to_string(),
+            outcome: outcome(reply.outcome),
+            types: convert::types(&reply.types),
+            labels: convert::labels(&reply.labels),
+            time: time::text(reply.time),
+            altered: altered(&reply.altered),
+            name: reply.name,
+        },
+        &reply.altered,
+    )
+}
+
+const TEMPORALITIES: [(&str, Temporality); 3] = [
+    ("delta", Temporality::Delta),
+    ("instant", Temporality::Instant),
+    ("cumulative", Temporality::Cumulative),
+];
+
+const NEGATIVES: [(&str, Negatives); 2] = [("drop", Negatives::Drop), ("keep", Negatives::Keep)];
+
+fn answer(profile: wire::PushedProfile, changes: &Altered) -> NativeResult {
+    let body = json(&wire::PushReply { profiles: vec![profile] })?;
+    let mut response: Response = json_response(body);
+    if let Some(value) = altered_header(changes) {
+        response.headers_mut().insert(ALTERED_HEADER, value);
+    }
+    Ok(response)
+}
+
+fn outcome(outcome: Outcome) -> wire::PushOutcome {
+    match outcome {
+        Outcome::Stored => wire::PushOutcome::Stored,
+        Outcome::Duplicate => wire::PushOutcome::Duplicate,
+        Outcome::Empty => wire::PushOutcome::Empty,
+        Outcome::Baseline => wire::PushOutcome::Baseline,
+    }
+}
+
+fn altered(altered: &Altered) -> BTreeMap<String, u64> {
+    altered.sorted().into_iter().map(|(reason, count)| (reason.word().to_owned(), count)).collect()
+}
+
+/// `service=a`, `label=k=v` as often as wanted (the value may hold anything), `labels=k=v,k2=v2`.
+fn labels(parameters: &Parameters) -> Result<Vec<(String, String)>, ApiError> {
+    let mut pairs = Vec::new();
+    for (name, text) in parameters
+        .many("label")
+        .map(|text| ("label", text))
+        .chain(parameters.list("labels").map(|text| ("labels", text)))
+    {
+        let Some((label, value)) = text.split_once('=') else {
+            return Err(ApiError::invalid(name, format!("{:?} is not of the form name=value", cut(text))));
+        };
+        pairs.push((label.trim().to_owned(), value.to_owned()));
+    }
+    if let Some(service) = parameters.one("service")? {
+        pairs.push((SERVICE_NAME.to_owned(), service.to_owned()));
+    }
+    Ok(pairs)
+}
+
+fn client_time(parameters: &Parameters) -> Result<Option<ClientTime>, ApiError> {
+    let Some(text) = parameters.one("time")? else { return Ok(None) };
+    let time = time::instant("time", text, Timestamp::now())?;
+    Ok(Some(ClientTime { field: "time", time }))
+}
+
+fn name_rule(parameters: &Parameters) -> Result<NameRule, ApiError> {
+    match (parameters.one("name")?, parameters.one("type")?) {
+        (None, None) => Ok(NameRule::LabelOrSampleTypes),
+        (Some(name), None) => Ok(NameRule::Given(name.to_owned())),
+        (None, Some(word)) => match find(&PROFEFE_WORDS, word) {
+            Some(entry) => Ok(NameRule::Given(entry.name.to_owned())),
+            None => {
+                let known: Vec<&str> = PROFEFE_WORDS.iter().map(|entry| entry.word).collect();
+                let message = format!(
+                    "{:?} is none of {}, {TRACE}; other names go in name=",
+                    cut(word),
+                    known.join(", ")
+                );
+                Err(ApiError::invalid("type", message))
+            }
+        },
+        (Some(_), Some(_)) => Err(ApiError::invalid("type", "give either name or type")),
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    Pprof,
+    Folded,
+    Lines,
+}
+
+fn body_format(parameters: &Parameters) -> Result<BodyFormat, ApiError> {
+    let words = [("pprof", Format::Pprof), ("folded", Format::Folded), ("lines", Format::Lines)];
+    let format = parameters.word("format", &words)?.unwrap_or(Format::Pprof);
+    let (sample_type, unit) = (parameters.one("sample_type")?, parameters.one("unit")?);
+    let sample_rate = sample_rate(parameters)?;
+    if format == Format::Pprof {
+        let given = [
+            ("sample_type", sample_type.is_some()),
+            ("unit", unit.is_some()),
+            ("sample_rate", sample_rate.is_some()),
+        ];
+        return match given.iter().find(|(_, given)| *given) {
+            Some((name, _)) => {
+                Err(ApiError::invalid(*name, "is for text formats; pprof says it in the body"))
+            }
+            None => Ok(BodyFormat::Pprof),
+        };
+    }
+    let text_type = match sample_rate {
+        Some(rate) if unit.is_none() => TextType::sampled(sample_type.unwrap_or("cpu"), rate),
+        Some(_) => return Err(ApiError::invalid("unit", "is nanoseconds where sample_rate is given")),
+        None => TextType::plain(sample_type.unwrap_or("samples"), unit.unwrap_or("count")),
+    };
+    Ok(if format == Format::Folded { BodyFormat::Folded(text_type) } else { BodyFormat::Lines(text_type) })
+}
+
+/// Samples per second, at least 1 (C032: this API refuses what it cannot use).
+fn sample_rate(parameters: &Parameters) -> Result<Option<u32>, ApiError> {
+    match parameters.count("sample_rate")? {
+        None => Ok(None),
+        Some(rate @ 1..=SAMPLE_RATE_MAX) => Ok(u32::try_from(rate).ok()),
+        Some(_) => Err(ApiError::invalid("sample_rate", format!("is not from 1 to {SAMPLE_RATE_MAX}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn c032_a_sample_rate_that_cannot_be_used_is_refused() {
+        for bad in ["-1", "0", "abc", "4294967296"] {
+            let parameters = Parameters::of(&[("format", "folded"), ("sample_rate", bad)]);
+            let error = body_format(&parameters).unwrap_err();
+            assert_eq!((error.status().as_u16(), error.field.as_str()), (400, "sample_rate"), "{bad}");
+        }
+        let parameters = Parameters::of(&[("format", "folded"), ("sample_rate", "100")]);
+        assert_eq!(body_format(&parameters).unwrap(), BodyFormat::Folded(TextType::sampled("cpu", 100)));
+    }
+
+    #[test]
+    fn c082_odd_values_are_kept_whole() {
+        let parameters = Parameters::of(&[
+            ("label", "k=a=b,c {id} 🔥"),
+            ("labels", "x=1,y=2"),
+            ("service", "team/app.v2"),
+        ]);
+        let pairs = labels(&parameters).unwrap();
+        assert_eq!(pairs[0], ("k".into(), "a=b,c {id} 🔥".into()));
+        assert_eq!(pairs[3], (SERVICE_NAME.into(), "team/app.v2".into()));
+        assert_eq!(labels(&Parameters::of(&[("label", "k")])).unwrap_err().field, "label");
+    }
+
+    #[test]
+    fn words_of_text_formats_do_not_fit_pprof() {
+        let parameters = Parameters::of(&[("unit", "bytes")]);
+        assert_eq!(body_format(&parameters).unwrap_err().field, "unit");
+    }
+}
