@@ -248,7 +248,10 @@ impl State {
 
 fn split(name: &str) -> io::Result<(&str, &str)> {
     if !is_inside(name) {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("name {name:?} leaves the data folder")));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("name {name:?} leaves the data folder"),
+        ));
     }
     Ok(name.rsplit_once('/').unwrap_or(("", name)))
 }
