@@ -104,7 +104,7 @@ impl Template {
             _ => {}
         });
         let position = |ids: &dyn Fn(usize) -> u64, count: usize| -> std::collections::HashMap<u64, u32> {
-            (0..count).map(|place| (ids(place), u32::try_from(place).unwrap())).collect()
+            (0..count).map(|place| (ids(place), u32::try_from(place).expect("a small fixture"))).collect()
         };
         let functions = position(&|place| template.functions[place].id, template.functions.len());
         let locations = position(&|place| template.locations[place].id, template.locations.len());
@@ -149,7 +149,7 @@ fn fields<'a>(mut message: &'a [u8], mut visit: impl FnMut(u64, Field<'a>)) {
         match key & 7 {
             0 => field.number = varint(&mut message),
             2 => {
-                let length = usize::try_from(varint(&mut message)).unwrap();
+                let length = usize::try_from(varint(&mut message)).expect("a small fixture");
                 let (bytes, rest) = message.split_at(length);
                 field.bytes = bytes;
                 message = rest;
@@ -213,7 +213,7 @@ fn mapping(message: &[u8]) -> TemplateMapping {
         4 => out.offset = field.number,
         5 => out.file = field.number,
         6 => out.build_id = field.number,
-        7..=10 => out.flags[usize::try_from(number - 7).unwrap()] = field.number,
+        7..=10 => out.flags[usize::try_from(number - 7).expect("0 to 3")] = field.number,
         _ => {}
     });
     out
