@@ -4,17 +4,30 @@
 //!
 //! Not here: where files lie and when they are written (`store`), what a query means (`query`).
 
-mod contract;
+mod attachments;
+mod content;
+mod cursor;
 mod dataset;
 mod error;
+mod footer;
+mod limits;
+mod packing;
+mod profiles;
+mod reader;
+mod renumber;
+mod rows;
+mod section;
 mod source;
+mod symbols;
+mod tables;
+mod writer;
 
-pub use contract::{
-    AttachmentPart, Block, BlockAttachment, BlockDataset, BlockInput, BlockSummary, DatasetPart, write_block,
-};
+pub use content::{AttachmentPart, BlockAttachment, BlockInput, BlockSummary, DatasetPart};
 pub use dataset::{
     Dataset, DatasetId, Frame, FunctionNode, LabelPair, NONE, Node, Pick, ProfileMeta, Rows, Series,
     StoredFunction, StoredHeader, StoredLabelValue, StoredLine, StoredLocation, StoredMapping, Symbols,
 };
 pub use error::BlockError;
+pub use reader::{Block, BlockDataset};
 pub use source::{MemoryFile, ReadAt};
+pub use writer::write_block;

@@ -1,0 +1,273 @@
+//! Up to 128 numbers in as few bits as most of them need.
+//!
+//! A pack is `width` (low 6 bits; bit 7 set when there are exceptions), the low `width` bits of every number, then the
+//! exceptions: their count, their positions, and what they have above `width` as variable-length numbers. The width is
+//! the one that makes the pack smallest, so one large number among 128 costs its own bytes and not everyone's.
+//!
+//! 128 numbers are packed in four interleaved lanes, which one SIMD register unpacks at once; fewer are packed one
+//! behind the other, lowest bit first.
+
+use bitpacking::{BitPacker as _, BitPacker4x};
+
+use crate::cursor::{Cursor, Malformed, put_varint, varint_length};
+
+/// Numbers in a full pack.
+pub(crate) const PACK_LENGTH: usize = BitPacker4x::BLOCK_LEN;
+
+/// Widest pack; wider numbers are exceptions.
+const WIDTH_MAX: u32 = 32;
+
+/// Set in the width byte when exceptions follow.
+const HAS_EXCEPTIONS: u8 = 0x80;
+
+/// Bytes that reading a number of a short pack may touch behind its own: it loads 8 at once.
+const SLACK: usize = 8;
+
+/// The low bits of a pack's numbers.
+pub(crate) type Lows = [u32; PACK_LENGTH];
+
+/// Packs and unpacks; holds what the machine can do.
+#[derive(Clone, Copy)]
+pub(crate) struct Packer {
+    wide: BitPacker4x,
+}
+
+/// A pack in its bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pack<'a> {
+    /// How many numbers.
+    length: usize,
+    /// Bits of each.
+    pub width: u8,
+    packed: &'a [u8],
+    positions: &'a [u8],
+    highs: &'a [u8],
+}
+
+impl<'a> Pack<'a> {
+    /// Finds the ends of a pack of `length` numbers.
+    #[inline]
+    pub(crate) fn read(cursor: &mut Cursor<'a>, length: usize) -> Result<Self, Malformed> {
+        let head = cursor.byte()?;
+        let width = head & !HAS_EXCEPTIONS;
+        if u32::from(width) > WIDTH_MAX {
+            return Err(Malformed("pack is wider than 32 bits"));
+        }
+        let packed = cursor.take((length * usize::from(width)).div_ceil(8))?;
+        if head & HAS_EXCEPTIONS == 0 {
+            return Ok(Self { length, width, packed, positions: &[], highs: &[] });
+        }
+        let count = usize::from(cursor.byte()?);
+        let positions = cursor.take(count)?;
+        let highs_length = cursor.varint()?;
+        let highs = cursor.take(usize::try_from(highs_length).map_err(|_| Malformed("pack is too long"))?)?;
+        if positions.iter().any(|&position| usize::from(position) >= length) {
+            return Err(Malformed("exception lies outside its pack"));
+        }
+        Ok(Self { length, width, packed, positions, highs })
+    }
+
+    /// Whether some numbers have bits above the width.
+    #[inline]
+    pub(crate) const fn has_exceptions(&self) -> bool {
+        !self.positions.is_empty()
+    }
+
+    /// Calls back with each exception's position and its bits above the width, already in their place.
+    #[inline]
+    pub(crate) fn for_each_exception(&self, mut call: impl FnMut(usize, u64)) -> Result<(), Malformed> {
+        let mut cursor = Cursor::new(self.highs);
+        for &position in self.positions {
+            call(usize::from(position), cursor.varint()? << self.width);
+        }
+        Ok(())
+    }
+}
+
+impl Packer {
+    pub(crate) fn new() -> Self {
+        Self { wide: BitPacker4x::new() }
+    }
+
+    /// Appends a pack of at most [`PACK_LENGTH`] numbers.
+    pub(crate) fn write(&self, numbers: &[u64], out: &mut Vec<u8>) {
+        debug_assert!(numbers.len() <= PACK_LENGTH);
+        let width = best_width(numbers);
+        let mask = (1_u64 << width) - 1;
+        let mut lows = [0_u32; PACK_LENGTH];
+        let mut positions = Vec::new();
+        let mut highs = Vec::new();
+        for (position, &number) in numbers.iter().enumerate() {
+            // Both fit by their bounds: 32 bits under the mask, 128 positions.
+            lows[position] = u32::try_from(number & mask).unwrap_or(u32::MAX);
+            if number > mask {
+                positions.push(u8::try_from(position).unwrap_or(u8::MAX));
+                put_varint(&mut highs, number >> width);
+            }
+        }
+        out.push(width | if positions.is_empty() { 0 } else { HAS_EXCEPTIONS });
+        if numbers.len() == PACK_LENGTH {
+            let start = out.len();
+            out.resize(start + PACK_LENGTH / 8 * usize::from(width), 0);
+            self.wide.compress(&lows, &mut out[start..], width);
+        } else {
+            pack_short(&lows[..numbers.len()], width, out);
+        }
+        if !positions.is_empty() {
+            out.push(u8::try_from(positions.len()).unwrap_or(u8::MAX));
+            out.extend_from_slice(&positions);
+            put_varint(out, highs.len() as u64);
+            out.extend_from_slice(&highs);
+        }
+    }
+
+    /// Unpacks the low bits of all numbers.
+    #[inline]
+    pub(crate) fn lows(&self, pack: &Pack<'_>, lows: &mut Lows) {
+        if pack.length == PACK_LENGTH {
+            self.wide.decompress(pack.packed, lows, pack.width);
+        } else {
+            unpack_short(pack, lows);
+        }
+    }
+
+    /// Unpacks numbers that are distances, and adds them up from `start`, wrapping.
+    #[inline]
+    pub(crate) fn running_sums(&self, pack: &Pack<'_>, start: u32, sums: &mut Lows) -> Result<(), Malformed> {
+        if pack.length == PACK_LENGTH && !pack.has_exceptions() {
+            self.wide.decompress_sorted(start, pack.packed, sums, pack.width);
+            return Ok(());
+        }
+        self.lows(pack, sums);
+        let mut is_too_wide = false;
+        pack.for_each_exception(|position, high| match u32::try_from(high) {
+            Ok(high) => sums[position] |= high,
+            Err(_) => is_too_wide = true,
+        })?;
+        if is_too_wide {
+            return Err(Malformed("distance has more than 32 bits"));
+        }
+        let mut sum = start;
+        for number in &mut sums[..pack.length] {
+            sum = sum.wrapping_add(*number);
+            *number = sum;
+        }
+        Ok(())
+    }
+}
+
+/// The width that makes the pack smallest.
+fn best_width(numbers: &[u64]) -> u8 {
+    let mut of_bits = [0_u32; 65];
+    for number in numbers {
+        of_bits[(64 - number.leading_zeros()) as usize] += 1;
+    }
+    let widest = (0..=64_u32).rev().find(|&bits| of_bits[bits as usize] > 0).unwrap_or(0);
+    let mut best = (u64::MAX, 0);
+    for width in (0..=widest.min(WIDTH_MAX)).rev() {
+        let mut exceptions = 0;
+        let mut high_bytes = 0;
+        for bits in width + 1..=widest {
+            let count = of_bits[bits as usize];
+            exceptions += count;
+            high_bytes += u64::from(count * varint_length(bits - width));
+        }
+        let head = if exceptions > 0 { 2 + u64::from(exceptions) + high_bytes } else { 0 };
+        let size = (numbers.len() as u64 * u64::from(width)).div_ceil(8) + head;
+        // Exceptions cost time to read, so they have to save something worth it.
+        let weighed = size + u64::from(exceptions) / 4;
+        if weighed < best.0 {
+            best = (weighed, width);
+        }
+    }
+    u8::try_from(best.1).unwrap_or(0)
+}
+
+fn pack_short(lows: &[u32], width: u8, out: &mut Vec<u8>) {
+    let mut waiting = 0_u64;
+    let mut waiting_bits = 0_u32;
+    for &low in lows {
+        waiting |= u64::from(low) << waiting_bits;
+        waiting_bits += u32::from(width);
+        while waiting_bits >= 8 {
+            out.push(waiting.to_le_bytes()[0]);
+            waiting >>= 8;
+            waiting_bits -= 8;
+        }
+    }
+    if waiting_bits > 0 {
+        out.push(waiting.to_le_bytes()[0]);
+    }
+}
+
+fn unpack_short(pack: &Pack<'_>, lows: &mut Lows) {
+    // The last numbers are read with bytes behind the pack, which a copy with slack provides.
+    let mut padded = [0_u8; PACK_LENGTH * 4 + SLACK];
+    padded[..pack.packed.len()].copy_from_slice(pack.packed);
+    let width = usize::from(pack.width);
+    let mask = (1_u64 << width) - 1;
+    for (position, low) in lows[..pack.length].iter_mut().enumerate() {
+        let bit = position * width;
+        let mut window = [0_u8; 8];
+        window.copy_from_slice(&padded[bit / 8..][..8]);
+        let number = (u64::from_le_bytes(window) >> (bit % 8)) & mask;
+        *low = number as u32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn round_trip(numbers: &[u64]) -> Vec<u64> {
+        let packer = Packer::new();
+        let mut bytes = Vec::new();
+        packer.write(numbers, &mut bytes);
+        let mut cursor = Cursor::new(&bytes);
+        let pack = Pack::read(&mut cursor, numbers.len()).unwrap();
+        cursor.finish().unwrap();
+        let mut lows = [0; PACK_LENGTH];
+        packer.lows(&pack, &mut lows);
+        let mut back: Vec<u64> = lows[..numbers.len()].iter().map(|&low| u64::from(low)).collect();
+        pack.for_each_exception(|position, high| back[position] |= high).unwrap();
+        back
+    }
+
+    proptest! {
+        #[test]
+        fn numbers_come_back(
+            numbers in proptest::collection::vec((0_u32..65).prop_flat_map(|bits| {
+                (0..=u64::MAX.checked_shr(64 - bits).unwrap_or(0)).boxed()
+            }), 0..=PACK_LENGTH),
+        ) {
+            prop_assert_eq!(round_trip(&numbers), numbers);
+        }
+
+        #[test]
+        fn distances_add_up(distances in proptest::collection::vec(0_u32..1 << 20, 1..=PACK_LENGTH), start in 0_u32..99) {
+            let packer = Packer::new();
+            let mut bytes = Vec::new();
+            packer.write(&distances.iter().map(|&distance| u64::from(distance)).collect::<Vec<_>>(), &mut bytes);
+            let pack = Pack::read(&mut Cursor::new(&bytes), distances.len()).unwrap();
+            let mut sums = [0; PACK_LENGTH];
+            packer.running_sums(&pack, start, &mut sums).unwrap();
+            let mut sum = start;
+            for (position, distance) in distances.iter().enumerate() {
+                sum += distance;
+                prop_assert_eq!(sums[position], sum);
+            }
+        }
+    }
+
+    #[test]
+    fn one_large_number_does_not_widen_the_others() {
+        let mut numbers = vec![1; PACK_LENGTH];
+        numbers[77] = 1 << 40;
+        let mut bytes = Vec::new();
+        Packer::new().write(&numbers, &mut bytes);
+        assert!(bytes.len() < 30, "{}", bytes.len());
+        assert_eq!(round_trip(&numbers), numbers);
+    }
+}

@@ -1,0 +1,476 @@
+//! From a dataset's symbols to a block's: only what the chosen profiles use, in the block's order.
+//!
+//! ```text
+//! rows → nodes → locations → lines → functions → strings, sorted
+//!          ↘ function nodes → frames, sorted ↗
+//! ```
+//!
+//! Everything is first marked from the rows down, then numbered from the strings up, because each table is sorted by
+//! the new ids of the tables below it.
+
+use std::borrow::Cow;
+
+use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
+
+use crate::{
+    FunctionNode, LabelPair, NONE, Node, StoredFunction, StoredHeader, StoredLabelValue, StoredLine,
+    StoredLocation, StoredMapping, Symbols,
+    symbols::{BlockSymbols, FrameIds},
+};
+
+/// Which ids of a dataset are used: filled row by row, then closed over everything that they point to.
+#[derive(Debug)]
+pub(crate) struct Used {
+    nodes: Vec<bool>,
+    label_sets: Vec<bool>,
+    /// Headers in the order in which they were met.
+    headers: Vec<u32>,
+    known_headers: HashSet<u32>,
+}
+
+/// New ids by old ids; [`NONE`] for what is not used.
+#[derive(Debug)]
+pub(crate) struct Renumbered {
+    pub symbols: BlockSymbols,
+    pub nodes: Vec<u32>,
+    pub label_sets: Vec<u32>,
+    pub headers: HashMap<u32, u32>,
+}
+
+impl Used {
+    pub(crate) fn new(symbols: &dyn Symbols) -> Self {
+        let mut label_sets = vec![false; symbols.label_set_count() as usize];
+        if let Some(empty) = label_sets.first_mut() {
+            *empty = true;
+        }
+        Self { nodes: vec![false; symbols.node_count() as usize], label_sets, headers: Vec::new(), known_headers: HashSet::new() }
+    }
+
+    pub(crate) fn mark(&mut self, nodes: &[u32], label_sets: &[u32], header: u32) {
+        for &node in nodes.iter().filter(|&&node| node != NONE) {
+            self.nodes[node as usize] = true;
+        }
+        for &label_set in label_sets {
+            self.label_sets[label_set as usize] = true;
+        }
+        if self.known_headers.insert(header) {
+            self.headers.push(header);
+        }
+    }
+}
+
+/// Builds the tables of a block.
+pub(crate) fn renumber(symbols: &dyn Symbols, mut used: Used) -> Renumbered {
+    mark_parents(&mut used.nodes, |node| symbols.node(node).parent);
+    let old_nodes = OldNodes::collect(symbols, &used.nodes);
+    let mut code = OldCode::collect(symbols, &old_nodes);
+    for &header in &used.headers {
+        code.mappings.extend_from_slice(&symbols.header(header).mappings);
+    }
+    code.mappings.sort_unstable();
+    code.mappings.dedup();
+    let frames: Vec<(u32, crate::Frame<'_>)> =
+        ids(&old_nodes.frames).map(|frame| (frame, symbols.frame(frame))).collect();
+    let strings = Strings::collect(symbols, &used, &code, &frames);
+
+    let mut new = BlockSymbols::default();
+    strings.write(&mut new);
+    let mappings = number_mappings(symbols, &code, &strings, &mut new);
+    let functions = number_functions(symbols, &code, &strings, &mut new);
+    let locations = number_locations(symbols, &old_nodes, &mappings, &functions, &mut new);
+    let frames = number_frames(&frames, old_nodes.frames.len(), &strings, &mut new);
+    let function_nodes = number_function_nodes(symbols, &old_nodes, &frames, &mut new);
+    let nodes = number_nodes(symbols, &used.nodes, &function_nodes, &locations, &mut new);
+    let label_sets = number_label_sets(symbols, &used.label_sets, &strings, &mut new);
+    let headers = number_headers(symbols, &used.headers, &strings, &mappings, &mut new);
+    Renumbered { symbols: new, nodes, label_sets, headers }
+}
+
+/// Ids that are marked, ascending.
+fn ids(marks: &[bool]) -> impl Iterator<Item = u32> + '_ {
+    (0..).zip(marks).filter(|(_, is_used)| **is_used).map(|(id, _)| id)
+}
+
+/// Marks every parent of what is marked; a parent has a smaller id than its children.
+fn mark_parents(marks: &mut [bool], parent: impl Fn(u32) -> u32) {
+    for id in (0..u32::try_from(marks.len()).unwrap_or(u32::MAX)).rev() {
+        if marks[id as usize] {
+            let parent = parent(id);
+            if parent != NONE {
+                marks[parent as usize] = true;
+            }
+        }
+    }
+}
+
+/// What used nodes point to.
+struct OldNodes {
+    function_nodes: Vec<bool>,
+    frames: Vec<bool>,
+    /// Used locations, sorted.
+    locations: Vec<u32>,
+}
+
+impl OldNodes {
+    fn collect(symbols: &dyn Symbols, nodes: &[bool]) -> Self {
+        let mut function_nodes = vec![false; symbols.function_node_count() as usize];
+        let mut locations = Vec::new();
+        for node in ids(nodes) {
+            let node = symbols.node(node);
+            locations.push(node.location);
+            if node.function_node != NONE {
+                function_nodes[node.function_node as usize] = true;
+            }
+        }
+        locations.sort_unstable();
+        locations.dedup();
+        mark_parents(&mut function_nodes, |node| symbols.function_node(node).parent);
+        let mut frames = vec![false; symbols.frame_count() as usize];
+        for node in ids(&function_nodes) {
+            frames[symbols.function_node(node).frame as usize] = true;
+        }
+        Self { function_nodes, frames, locations }
+    }
+}
+
+/// Functions of used locations and mappings of locations and headers, sorted.
+struct OldCode {
+    functions: Vec<u32>,
+    mappings: Vec<u32>,
+}
+
+impl OldCode {
+    fn collect(symbols: &dyn Symbols, nodes: &OldNodes) -> Self {
+        let (mut functions, mut mappings) = (Vec::new(), Vec::new());
+        for &location in &nodes.locations {
+            let location = symbols.location(location);
+            if location.mapping != NONE {
+                mappings.push(location.mapping);
+            }
+            for line in 0..location.lines_length {
+                functions.push(symbols.line(location.lines_start + line).function);
+            }
+        }
+        functions.sort_unstable();
+        functions.dedup();
+        mappings.sort_unstable();
+        mappings.dedup();
+        Self { functions, mappings }
+    }
+}
+
+/// All used strings by content; an id is the rank.
+struct Strings<'a> {
+    sorted: Vec<Cow<'a, [u8]>>,
+    rank_of_id: HashMap<u32, u32>,
+    rank_of_text: HashMap<Cow<'a, [u8]>, u32>,
+}
+
+impl<'a> Strings<'a> {
+    fn collect(
+        symbols: &'a dyn Symbols,
+        used: &Used,
+        code: &OldCode,
+        frames: &[(u32, crate::Frame<'a>)],
+    ) -> Self {
+        let mut old = vec![];
+        for &function in &code.functions {
+            let function = symbols.function(function);
+            old.extend([function.name, function.system_name, function.file]);
+        }
+        for &mapping in &code.mappings {
+            let mapping = symbols.mapping(mapping);
+            old.extend([mapping.file, mapping.build_id]);
+        }
+        for label_set in ids(&used.label_sets) {
+            for pair in symbols.label_set(label_set).iter() {
+                let (StoredLabelValue::Text(value) | StoredLabelValue::Number { unit: value, .. }) = pair.value;
+                old.extend([pair.key, value]);
+            }
+        }
+        for &header in &used.headers {
+            let header = symbols.header(header);
+            old.extend_from_slice(&header.comments);
+            old.extend([header.default_sample_type, header.drop_frames, header.keep_frames, header.doc_url]);
+        }
+        old.sort_unstable();
+        old.dedup();
+        let mut rank_of_text: HashMap<Cow<'a, [u8]>, u32> = HashMap::with_capacity(old.len());
+        rank_of_text.insert(Cow::Borrowed(b""), 0);
+        for &id in &old {
+            rank_of_text.insert(symbols.string(id), 0);
+        }
+        for (_, frame) in frames {
+            for text in [&frame.name, &frame.system_name, &frame.file, &frame.mapping_file, &frame.build_id] {
+                if !rank_of_text.contains_key(text) {
+                    rank_of_text.insert(text.clone(), 0);
+                }
+            }
+        }
+        let mut sorted: Vec<Cow<'a, [u8]>> = rank_of_text.keys().cloned().collect();
+        sorted.sort_unstable();
+        for (rank, text) in (0..).zip(&sorted) {
+            if let Some(known) = rank_of_text.get_mut(text) {
+                *known = rank;
+            }
+        }
+        let rank_of_id = old.iter().map(|&id| (id, rank_of_text[&symbols.string(id)])).collect();
+        Self { sorted, rank_of_id, rank_of_text }
+    }
+
+    fn write(&self, new: &mut BlockSymbols) {
+        for text in &self.sorted {
+            new.text.extend_from_slice(text);
+            new.string_ends.push(u32::try_from(new.text.len()).unwrap_or(u32::MAX));
+        }
+    }
+
+    /// New id of an old one.
+    fn id(&self, old: u32) -> u32 {
+        self.rank_of_id[&old]
+    }
+
+    /// New id of a text.
+    fn text(&self, text: &[u8]) -> u32 {
+        self.rank_of_text.get(text).copied().unwrap_or(0)
+    }
+}
+
+fn number_mappings(
+    symbols: &dyn Symbols,
+    code: &OldCode,
+    strings: &Strings<'_>,
+    new: &mut BlockSymbols,
+) -> HashMap<u32, u32> {
+    for &mapping in &code.mappings {
+        let old = symbols.mapping(mapping);
+        let (file, build_id) = (strings.id(old.file), strings.id(old.build_id));
+        new.mappings.push(StoredMapping { file, build_id, ..old });
+    }
+    code.mappings.iter().copied().zip(0..).collect()
+}
+
+fn number_functions(
+    symbols: &dyn Symbols,
+    code: &OldCode,
+    strings: &Strings<'_>,
+    new: &mut BlockSymbols,
+) -> HashMap<u32, u32> {
+    let mut sorted: Vec<((u32, u32, u32, i64), u32)> = Vec::with_capacity(code.functions.len());
+    for &function in &code.functions {
+        let old = symbols.function(function);
+        let key =
+            (strings.id(old.name), strings.id(old.file), strings.id(old.system_name), old.start_line);
+        sorted.push((key, function));
+    }
+    sorted.sort_unstable();
+    for &((name, file, system_name, start_line), _) in &sorted {
+        new.functions.push(StoredFunction { name, system_name, file, start_line });
+    }
+    sorted.iter().map(|&(_, old)| old).zip(0..).collect()
+}
+
+/// New ids of used locations, in the order of `OldNodes::locations`.
+struct Locations<'a> {
+    old: &'a [u32],
+    new: Vec<u32>,
+}
+
+impl Locations<'_> {
+    fn id(&self, old: u32) -> u32 {
+        self.old.binary_search(&old).map_or(0, |position| self.new[position])
+    }
+}
+
+fn number_locations<'a>(
+    symbols: &dyn Symbols,
+    nodes: &'a OldNodes,
+    mappings: &HashMap<u32, u32>,
+    functions: &HashMap<u32, u32>,
+    new: &mut BlockSymbols,
+) -> Locations<'a> {
+    let mut sorted = Vec::with_capacity(nodes.locations.len());
+    for (position, &old) in (0_u32..).zip(&nodes.locations) {
+        let location = symbols.location(old);
+        let first = (location.lines_length > 0).then(|| symbols.line(location.lines_start));
+        let key = first.map_or((NONE, 0, 0), |line| (functions[&line.function], line.line, line.column));
+        sorted.push((key, location.address, position));
+    }
+    sorted.sort_unstable();
+    let mut of_position = vec![0; sorted.len()];
+    for (id, &(_, _, position)) in (0_u32..).zip(&sorted) {
+        of_position[position as usize] = id;
+        let old = symbols.location(nodes.locations[position as usize]);
+        let lines_start = u32::try_from(new.lines.len()).unwrap_or(u32::MAX);
+        for line in 0..old.lines_length {
+            let line = symbols.line(old.lines_start + line);
+            new.lines.push(StoredLine { function: functions[&line.function], ..line });
+        }
+        let mapping = if old.mapping == NONE { NONE } else { mappings[&old.mapping] };
+        new.locations.push(StoredLocation { mapping, lines_start, ..old });
+    }
+    Locations { old: &nodes.locations, new: of_position }
+}
+
+/// New frame ids by old ids.
+fn number_frames(
+    frames: &[(u32, crate::Frame<'_>)],
+    frame_count: usize,
+    strings: &Strings<'_>,
+    new: &mut BlockSymbols,
+) -> Vec<u32> {
+    let mut sorted: Vec<(FrameIds, u32)> = Vec::with_capacity(frames.len());
+    for (old, frame) in frames {
+        let has_name = !frame.name.is_empty();
+        let ids = FrameIds {
+            name: strings.text(&frame.name),
+            system_name: strings.text(&frame.system_name),
+            file: strings.text(&frame.file),
+            mapping_file: if has_name { 0 } else { strings.text(&frame.mapping_file) },
+            build_id: if has_name { 0 } else { strings.text(&frame.build_id) },
+            address: if has_name { 0 } else { frame.address },
+        };
+        sorted.push((ids, *old));
+    }
+    sorted.sort_unstable();
+    let mut of_old = vec![NONE; frame_count];
+    for (id, &(frame, old)) in (0..).zip(&sorted) {
+        of_old[old as usize] = id;
+        new.frames.push(frame);
+    }
+    of_old
+}
+
+fn number_function_nodes(
+    symbols: &dyn Symbols,
+    nodes: &OldNodes,
+    frames: &[u32],
+    new: &mut BlockSymbols,
+) -> Vec<u32> {
+    let order = depth_first(&nodes.function_nodes, |id| {
+        let node = symbols.function_node(id);
+        (node.parent, u64::from(frames[node.frame as usize]))
+    });
+    let of_old = inverse(&order, nodes.function_nodes.len());
+    for &old in &order {
+        let node = symbols.function_node(old);
+        let parent = if node.parent == NONE { NONE } else { of_old[node.parent as usize] };
+        new.function_nodes.push(FunctionNode { parent, frame: frames[node.frame as usize] });
+    }
+    of_old
+}
+
+fn number_nodes(
+    symbols: &dyn Symbols,
+    used: &[bool],
+    function_nodes: &[u32],
+    locations: &Locations<'_>,
+    new: &mut BlockSymbols,
+) -> Vec<u32> {
+    let new_function_node = |old: u32| if old == NONE { NONE } else { function_nodes[old as usize] };
+    let order = depth_first(used, |id| {
+        let node = symbols.node(id);
+        let function_node = u64::from(new_function_node(node.function_node));
+        (node.parent, function_node << 32 | u64::from(locations.id(node.location)))
+    });
+    let of_old = inverse(&order, used.len());
+    for &old in &order {
+        let node = symbols.node(old);
+        new.nodes.push(Node {
+            parent: if node.parent == NONE { NONE } else { of_old[node.parent as usize] },
+            location: locations.id(node.location),
+            function_node: new_function_node(node.function_node),
+        });
+    }
+    of_old
+}
+
+/// Old ids in depth-first order, children sorted by their key.
+fn depth_first(used: &[bool], parent_and_key: impl Fn(u32) -> (u32, u64)) -> Vec<u32> {
+    // Children of one parent become neighbours by a counting sort; roots are children of an extra entry at the end.
+    let slot = |parent: u32| if parent == NONE { used.len() } else { parent as usize };
+    let mut ends = vec![0_u32; used.len() + 2];
+    for id in ids(used) {
+        ends[slot(parent_and_key(id).0) + 1] += 1;
+    }
+    for position in 1..ends.len() {
+        ends[position] += ends[position - 1];
+    }
+    let mut starts = ends.clone();
+    let mut children = vec![(0_u64, 0_u32); ends[used.len() + 1] as usize];
+    for id in ids(used) {
+        let (parent, key) = parent_and_key(id);
+        let place = &mut starts[slot(parent)];
+        children[*place as usize] = (key, id);
+        *place += 1;
+    }
+    let range = |slot: usize| ends[slot] as usize..ends[slot + 1] as usize;
+    for slot in 0..=used.len() {
+        // Descending, because the last one pushed is visited first.
+        children[range(slot)].sort_unstable_by(|a, b| b.cmp(a));
+    }
+    let mut order = Vec::with_capacity(children.len());
+    let mut waiting: Vec<u32> = children[range(used.len())].iter().map(|&(_, id)| id).collect();
+    while let Some(id) = waiting.pop() {
+        order.push(id);
+        waiting.extend(children[range(id as usize)].iter().map(|&(_, id)| id));
+    }
+    order
+}
+
+/// New ids by old ids.
+fn inverse(order: &[u32], length: usize) -> Vec<u32> {
+    let mut of_old = vec![NONE; length];
+    for (new, &old) in (0..).zip(order) {
+        of_old[old as usize] = new;
+    }
+    of_old
+}
+
+fn number_label_sets(
+    symbols: &dyn Symbols,
+    used: &[bool],
+    strings: &Strings<'_>,
+    new: &mut BlockSymbols,
+) -> Vec<u32> {
+    let mut of_old = vec![NONE; used.len()];
+    for (id, old) in (0..).zip(ids(used)) {
+        of_old[old as usize] = id;
+        for pair in symbols.label_set(old).iter() {
+            let value = match pair.value {
+                StoredLabelValue::Text(text) => StoredLabelValue::Text(strings.id(text)),
+                StoredLabelValue::Number { value, unit } => {
+                    StoredLabelValue::Number { value, unit: strings.id(unit) }
+                }
+            };
+            new.label_pairs.push(LabelPair { key: strings.id(pair.key), value });
+        }
+        new.label_set_ends.push(u32::try_from(new.label_pairs.len()).unwrap_or(u32::MAX));
+    }
+    if new.label_set_ends.is_empty() {
+        new.label_set_ends.push(0);
+    }
+    of_old
+}
+
+fn number_headers(
+    symbols: &dyn Symbols,
+    used: &[u32],
+    strings: &Strings<'_>,
+    mappings: &HashMap<u32, u32>,
+    new: &mut BlockSymbols,
+) -> HashMap<u32, u32> {
+    for &header in used {
+        let old = symbols.header(header);
+        new.headers.push(StoredHeader {
+            comments: old.comments.iter().map(|&comment| strings.id(comment)).collect(),
+            default_sample_type: strings.id(old.default_sample_type),
+            drop_frames: strings.id(old.drop_frames),
+            keep_frames: strings.id(old.keep_frames),
+            doc_url: strings.id(old.doc_url),
+            has_period_type: old.has_period_type,
+            mappings: old.mappings.iter().map(|mapping| mappings[mapping]).collect(),
+        });
+    }
+    used.iter().copied().zip(0..).collect()
+}

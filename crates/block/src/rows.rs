@@ -1,0 +1,371 @@
+//! Rows of one profile: a node per row and its values, packed 128 rows at a time.
+//!
+//! ```text
+//! rows without a stack | column heads | pack of nodes | pack per kept column | pack of nodes | …
+//! ```
+//!
+//! Rows are sorted by node, those without a stack first, and nodes are kept as distances. A column is a constant, or
+//! `unit × (base + packed number)`, or the numbers of another column with a unit of its own: Go's `samples` and `cpu`
+//! differ only in the unit, so one of them costs nothing. A sum over one column reads only the lengths of the others.
+//!
+//! This is the format's hot path: adding up rows has to run at memory speed.
+
+use crate::{
+    NONE, Rows,
+    cursor::{Cursor, Malformed, put_signed, put_varint},
+    packing::{Lows, PACK_LENGTH, Pack, Packer},
+};
+
+/// Every value of the column is the same.
+const KIND_CONSTANT: u8 = 0;
+/// Same packed numbers as an earlier column, another unit.
+const KIND_SHARED: u8 = 1;
+/// Numbers of its own.
+const KIND_PACKED: u8 = 2;
+
+/// How a column's values are made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Column {
+    Constant(i64),
+    /// `unit × (base + number of the lane)`, wrapping.
+    Packed { lane: usize, unit: i64, base: i64 },
+}
+
+/// Writes rows; keeps its buffers from profile to profile.
+pub(crate) struct RowWriter {
+    packer: Packer,
+    /// Scaled values of kept columns, column by column.
+    scaled: Vec<Vec<i64>>,
+}
+
+impl RowWriter {
+    pub(crate) fn new() -> Self {
+        Self { packer: Packer::new(), scaled: Vec::new() }
+    }
+
+    /// Appends rows: nodes sorted with [`NONE`] first, values row by row.
+    pub(crate) fn write(&mut self, nodes: &[u32], values: &[i64], columns: usize, out: &mut Vec<u8>) {
+        debug_assert_eq!(nodes.len() * columns, values.len());
+        let empty = nodes.iter().take_while(|&&node| node == NONE).count();
+        put_varint(out, empty as u64);
+        let bases = self.write_heads(values, columns, out);
+        let mut numbers = Vec::with_capacity(PACK_LENGTH);
+        let mut last = 0;
+        for start in (0..nodes.len()).step_by(PACK_LENGTH) {
+            let end = nodes.len().min(start + PACK_LENGTH);
+            numbers.clear();
+            for &node in &nodes[start..end] {
+                let node = if node == NONE { 0 } else { node };
+                debug_assert!(node >= last, "rows are sorted by node");
+                numbers.push(u64::from(node.wrapping_sub(last)));
+                last = node;
+            }
+            self.packer.write(&numbers, out);
+            for (scaled, &base) in self.scaled.iter().zip(&bases) {
+                numbers.clear();
+                numbers.extend(scaled[start..end].iter().map(|value| value.wrapping_sub(base).cast_unsigned()));
+                self.packer.write(&numbers, out);
+            }
+        }
+    }
+
+    /// Writes the column heads and fills `scaled`; the bases of its columns.
+    fn write_heads(&mut self, values: &[i64], columns: usize, out: &mut Vec<u8>) -> Vec<i64> {
+        self.scaled.clear();
+        let mut bases = Vec::new();
+        for column in 0..columns {
+            let of_column = || values.iter().skip(column).step_by(columns).copied();
+            let first = of_column().next().unwrap_or(0);
+            if of_column().all(|value| value == first) {
+                out.push(KIND_CONSTANT);
+                put_signed(out, first);
+                continue;
+            }
+            // Not 0, for not all values are 0.
+            let unit = of_column().fold(0, |divisor, value| greatest_common_divisor(divisor, value.unsigned_abs()));
+            let scaled: Vec<i64> = of_column().map(|value| divide(value, unit)).collect();
+            if let Some(lane) = self.scaled.iter().position(|known| *known == scaled) {
+                out.push(KIND_SHARED);
+                put_varint(out, lane as u64);
+                put_varint(out, unit);
+                continue;
+            }
+            let base = scaled.iter().copied().min().unwrap_or(0);
+            out.push(KIND_PACKED);
+            put_varint(out, unit);
+            put_signed(out, base);
+            bases.push(base);
+            self.scaled.push(scaled);
+        }
+        bases
+    }
+}
+
+/// `value / unit`, where `unit` divides it; the unit may be 2^63.
+fn divide(value: i64, unit: u64) -> i64 {
+    let quotient = i128::from(value) / i128::from(unit);
+    i64::try_from(quotient).unwrap_or(i64::MIN)
+}
+
+fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
+    if a == 1 || b == 1 {
+        return 1;
+    }
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+/// A profile's packed rows, heads read.
+#[derive(Debug)]
+pub(crate) struct PackedRows<'a> {
+    rows: usize,
+    /// Rows without a stack, which come first.
+    empty: usize,
+    columns: Vec<Column>,
+    lanes: usize,
+    packs: Cursor<'a>,
+}
+
+impl<'a> PackedRows<'a> {
+    /// Reads the heads. A row costs no bytes when all values are constant and every node is the same, so `rows` has to
+    /// come from a checked profile table.
+    pub(crate) fn read(bytes: &'a [u8], rows: u32, columns: usize) -> Result<Self, Malformed> {
+        let mut cursor = Cursor::new(bytes);
+        let empty = cursor.varint_u32()?;
+        if empty > rows {
+            return Err(Malformed("more rows without a stack than rows"));
+        }
+        let mut heads = Vec::with_capacity(columns);
+        let mut lanes: Vec<i64> = Vec::new();
+        for _ in 0..columns {
+            heads.push(match cursor.byte()? {
+                KIND_CONSTANT => Column::Constant(cursor.signed()?),
+                KIND_SHARED => {
+                    let lane = usize::try_from(cursor.varint()?).unwrap_or(usize::MAX);
+                    let base = *lanes.get(lane).ok_or(Malformed("column shares one that is not there"))?;
+                    Column::Packed { lane, unit: cursor.varint()?.cast_signed(), base }
+                }
+                KIND_PACKED => {
+                    let unit = cursor.varint()?.cast_signed();
+                    lanes.push(cursor.signed()?);
+                    Column::Packed { lane: lanes.len() - 1, unit, base: lanes[lanes.len() - 1] }
+                }
+                _ => return Err(Malformed("column is of no known kind")),
+            });
+        }
+        let (rows, empty) = (rows as usize, empty as usize);
+        Ok(Self { rows, empty, columns: heads, lanes: lanes.len(), packs: cursor })
+    }
+
+    /// Adds a column to one number per node, wrapping. Rows without a stack have no node and are left out.
+    pub(crate) fn add(mut self, packer: &Packer, column: usize, sums: &mut [i64]) -> Result<(), Malformed> {
+        let column = *self.columns.get(column).ok_or(Malformed("column is not there"))?;
+        let mut nodes = [0; PACK_LENGTH];
+        let mut lows = [0; PACK_LENGTH];
+        let mut last = 0;
+        for start in (0..self.rows).step_by(PACK_LENGTH) {
+            let length = PACK_LENGTH.min(self.rows - start);
+            let skipped = self.empty.saturating_sub(start).min(length);
+            let pack = Pack::read(&mut self.packs, length)?;
+            packer.running_sums(&pack, last, &mut nodes)?;
+            last = nodes[length - 1];
+            let of_rows = &nodes[skipped..length];
+            match column {
+                Column::Constant(value) => add_constant(of_rows, value, sums)?,
+                Column::Packed { lane, unit, base } => {
+                    self.skip_lanes(lane, length)?;
+                    let pack = Pack::read(&mut self.packs, length)?;
+                    let constant = unit.wrapping_mul(base);
+                    if pack.width == 0 {
+                        add_constant(of_rows, constant, sums)?;
+                    } else {
+                        packer.lows(&pack, &mut lows);
+                        add_scaled(of_rows, &lows[skipped..length], unit, constant, sums)?;
+                    }
+                    if pack.has_exceptions() {
+                        add_exceptions(&pack, &nodes, skipped, unit, sums)?;
+                    }
+                    self.skip_lanes(self.lanes - lane - 1, length)?;
+                }
+            }
+            if let Column::Constant(_) = column {
+                self.skip_lanes(self.lanes, length)?;
+            }
+        }
+        self.packs.finish()
+    }
+
+    fn skip_lanes(&mut self, lanes: usize, length: usize) -> Result<(), Malformed> {
+        for _ in 0..lanes {
+            Pack::read(&mut self.packs, length)?;
+        }
+        Ok(())
+    }
+
+    /// Decodes nodes and values of all rows.
+    pub(crate) fn decode(mut self, packer: &Packer, node_count: u32, rows: &mut Rows) -> Result<(), Malformed> {
+        let width = self.columns.len();
+        let mut nodes = [0; PACK_LENGTH];
+        let mut lanes = vec![[0_u64; PACK_LENGTH]; self.lanes];
+        let mut last = 0;
+        for start in (0..self.rows).step_by(PACK_LENGTH) {
+            let length = PACK_LENGTH.min(self.rows - start);
+            let skipped = self.empty.saturating_sub(start).min(length);
+            let pack = Pack::read(&mut self.packs, length)?;
+            packer.running_sums(&pack, last, &mut nodes)?;
+            last = nodes[length - 1];
+            if nodes[skipped..length].iter().any(|&node| node >= node_count) {
+                return Err(Malformed("row points behind the nodes"));
+            }
+            nodes[..skipped].fill(NONE);
+            rows.nodes.extend_from_slice(&nodes[..length]);
+            for lane in &mut lanes {
+                read_lane(packer, &Pack::read(&mut self.packs, length)?, lane)?;
+            }
+            for row in 0..length {
+                rows.values.extend(self.columns.iter().map(|column| match *column {
+                    Column::Constant(value) => value,
+                    Column::Packed { lane, unit, base } => {
+                        unit.wrapping_mul(base.wrapping_add(lanes[lane][row].cast_signed()))
+                    }
+                }));
+            }
+        }
+        debug_assert_eq!(rows.values.len(), rows.nodes.len() * width);
+        self.packs.finish()
+    }
+}
+
+fn read_lane(packer: &Packer, pack: &Pack<'_>, lane: &mut [u64; PACK_LENGTH]) -> Result<(), Malformed> {
+    let mut lows: Lows = [0; PACK_LENGTH];
+    packer.lows(pack, &mut lows);
+    for (number, low) in lane.iter_mut().zip(lows) {
+        *number = u64::from(low);
+    }
+    pack.for_each_exception(|position, high| lane[position] |= high)
+}
+
+#[inline]
+fn add_constant(nodes: &[u32], value: i64, sums: &mut [i64]) -> Result<(), Malformed> {
+    for &node in nodes {
+        let sum = sums.get_mut(node as usize).ok_or(OUT_OF_RANGE)?;
+        *sum = sum.wrapping_add(value);
+    }
+    Ok(())
+}
+
+#[inline]
+fn add_scaled(nodes: &[u32], lows: &[u32], unit: i64, constant: i64, sums: &mut [i64]) -> Result<(), Malformed> {
+    for (&node, &low) in nodes.iter().zip(lows) {
+        let sum = sums.get_mut(node as usize).ok_or(OUT_OF_RANGE)?;
+        *sum = sum.wrapping_add(constant).wrapping_add(unit.wrapping_mul(i64::from(low)));
+    }
+    Ok(())
+}
+
+#[cold]
+fn add_exceptions(
+    pack: &Pack<'_>,
+    nodes: &Lows,
+    skipped: usize,
+    unit: i64,
+    sums: &mut [i64],
+) -> Result<(), Malformed> {
+    pack.for_each_exception(|position, high| {
+        // The node was in range when the low bits were added.
+        if position >= skipped
+            && let Some(sum) = sums.get_mut(nodes[position] as usize)
+        {
+            *sum = sum.wrapping_add(unit.wrapping_mul(high.cast_signed()));
+        }
+    })
+}
+
+const OUT_OF_RANGE: Malformed = Malformed("row points behind the nodes");
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(mut nodes: Vec<u32>, values: &[i64], columns: usize) {
+        nodes.sort_unstable_by_key(|node| node.wrapping_add(1));
+        let mut bytes = Vec::new();
+        let mut writer = RowWriter::new();
+        writer.write(&nodes, values, columns, &mut bytes);
+        let count = u32::try_from(nodes.len()).unwrap();
+        let packer = Packer::new();
+        let mut rows = Rows::default();
+        PackedRows::read(&bytes, count, columns).unwrap().decode(&packer, 1000, &mut rows).unwrap();
+        assert_eq!(rows.nodes, nodes);
+        assert_eq!(rows.values, values);
+        for column in 0..columns {
+            let mut expected = vec![0_i64; 1000];
+            for (row, &node) in nodes.iter().enumerate().filter(|(_, node)| **node != NONE) {
+                expected[node as usize] = expected[node as usize].wrapping_add(values[row * columns + column]);
+            }
+            let mut sums = vec![0; 1000];
+            PackedRows::read(&bytes, count, columns).unwrap().add(&packer, column, &mut sums).unwrap();
+            assert_eq!(sums, expected, "column {column}");
+        }
+        if !nodes.is_empty() {
+            for length in 0..bytes.len() {
+                let cut = PackedRows::read(&bytes[..length], count, columns);
+                let decoded = cut.and_then(|cut| cut.decode(&packer, 1000, &mut Rows::default()));
+                assert!(decoded.is_err(), "cut at {length}");
+            }
+        }
+    }
+
+    fn node() -> impl Strategy<Value = u32> {
+        prop_oneof![1 => Just(NONE), 9 => 0_u32..1000]
+    }
+
+    fn value() -> impl Strategy<Value = i64> {
+        prop_oneof![
+            20 => 0_i64..5,
+            5 => (-1000_i64..1000).prop_map(|value| value * 10_000_000),
+            1 => any::<i64>(),
+            1 => Just(i64::MIN),
+            1 => Just(i64::MAX),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(128))]
+
+        #[test]
+        fn rows_come_back(
+            (nodes, values) in (0_usize..300, 1_usize..4).prop_flat_map(|(rows, columns)| (
+                proptest::collection::vec(node(), rows),
+                proptest::collection::vec(value(), rows * columns).prop_map(move |values| (values, columns)),
+            )),
+        ) {
+            check(nodes, &values.0, values.1);
+        }
+    }
+
+    #[test]
+    fn a_multiple_of_another_column_costs_a_few_bytes() {
+        let nodes: Vec<u32> = (0..640).collect();
+        let one: Vec<i64> = (0..640).map(|row| row % 7 + 1).collect();
+        let two: Vec<i64> = one.iter().flat_map(|&count| [count, count * 10_000_000]).collect();
+        check(nodes.clone(), &two, 2);
+        let (mut single, mut double) = (Vec::new(), Vec::new());
+        RowWriter::new().write(&nodes, &one, 1, &mut single);
+        RowWriter::new().write(&nodes, &two, 2, &mut double);
+        assert!(double.len() - single.len() <= 6, "{} and {}", single.len(), double.len());
+    }
+
+    #[test]
+    fn extremes_and_constants() {
+        check(vec![1, 2], &[i64::MIN, i64::MAX], 1);
+        check(vec![1, 2], &[i64::MIN, 0], 1);
+        check(vec![1, 2, NONE], &[7, -3, 7, -3, 7, -3], 2);
+        check(vec![NONE; 200], &(0..200).collect::<Vec<_>>(), 1);
+        check(vec![], &[], 2);
+    }
+}
