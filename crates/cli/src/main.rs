@@ -7,8 +7,12 @@
 
 mod commands;
 mod failure;
+
 mod output;
+mod progress;
 mod render;
+mod source;
+mod time;
 
 use std::process::ExitCode;
 

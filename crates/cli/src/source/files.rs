@@ -1,0 +1,194 @@
+//! Reads profile files into memory: says what a file is by its bytes, not by its name.
+
+use std::{
+    fs,
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use formats::{DecodeError, DecodeErrorKind, Decoded, Decoder, Limits, SniffedFormat, sniff};
+use profile::{Altered, AlteredReason, LabelSet, Profile, ProfileType, SERVICE_NAME, SeriesType, Temporality, Timestamp, TypedColumn};
+use store::{MemoryDataset, NewProfile};
+
+use crate::{failure::Failure, output, progress::Progress};
+
+/// Name of profiles from files, where no route and no client has said one.
+pub const PROFILE_NAME: &str = "profile";
+
+/// What was learnt from the first file of a side.
+#[derive(Clone, Debug)]
+pub struct Columns {
+    /// Profile type of each value column.
+    pub types: Vec<ProfileType>,
+    /// The column shown where nothing is asked for: pprof's default sample type, else the last.
+    pub default: usize,
+}
+
+/// Reads files into one dataset whose `service_name` is `side`.
+///
+/// # Errors
+/// For a file that cannot be read or decoded: names it and says why.
+pub fn load(paths: &[PathBuf], side: &str) -> Result<(MemoryDataset, Columns), Failure> {
+    let mut dataset = MemoryDataset::new(side);
+    let mut decoder = Decoder::new();
+    let limits = limits();
+    let mut first: Option<Columns> = None;
+    let labels = LabelSet::from_pairs([(SERVICE_NAME, side)])
+        .map_err(|error| Failure::Failed(format!("cannot label {side}: {error}")))?;
+    let progress = Progress::of_files("reading", paths.len());
+    for path in paths {
+        let body = read(path)?;
+        let (profile, decoded) = decode(&mut decoder, &body, &limits)
+            .map_err(|reason| Failure::Failed(format!("{}: {reason}", shown(path))))?;
+        tell_altered(path, &decoded.altered);
+        first.get_or_insert_with(|| columns(&profile));
+        let new = NewProfile {
+            tenant: &profile::Tenant::anonymous(),
+            labels: labels.clone(),
+            name: PROFILE_NAME,
+            temporality: Temporality::Delta,
+            profile,
+            digest_bytes: profile.text,
+            time: Timestamp(profile.columns.header.time_nanos),
+            time_is_stated: true,
+            id: None,
+        };
+        dataset.add(&new).map_err(|error| Failure::Failed(format!("{}: {error}", shown(path))))?;
+        progress.step();
+    }
+    progress.finish();
+    let first = first.ok_or_else(|| Failure::Usage("give at least one file".into()))?;
+    Ok((dataset, first))
+}
+
+/// The usual limits: a file that a server would refuse is refused here in the same words.
+fn limits() -> Limits {
+    Limits::default()
+}
+
+/// The bytes of a file, or of stdin for `-`.
+///
+/// # Errors
+/// When they cannot be read.
+pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let result = if path == Path::new("-") {
+        let mut body = Vec::new();
+        std::io::stdin().lock().read_to_end(&mut body).map(|_| body)
+    } else if path.is_dir() {
+        return Err(Failure::Failed(format!("{} is a folder; name the profile files in it", shown(path))));
+    } else {
+        fs::read(path)
+    };
+    result.map_err(|error| Failure::Failed(format!("cannot read {}: {error}", shown(path))))
+}
+
+fn shown(path: &Path) -> String {
+    if path == Path::new("-") { "stdin".to_owned() } else { path.display().to_string() }
+}
+
+/// Decodes pprof or folded stacks.
+fn decode<'a>(
+    decoder: &'a mut Decoder,
+    body: &'a [u8],
+    limits: &Limits,
+) -> Result<(Profile<'a>, Decoded), String> {
+    let outer = sniff(body);
+    // Compressed text is rare, so a compressed body is looked into only after it was no pprof.
+    let inner = match outer {
+        SniffedFormat::Gzip | SniffedFormat::Zstd if is_text_inside(decoder, body, limits) => SniffedFormat::Text,
+        SniffedFormat::Gzip | SniffedFormat::Zstd => SniffedFormat::Pprof,
+        plain => plain,
+    };
+    let said = |error: DecodeError| match error.kind {
+        DecodeErrorKind::Malformed => format!("is no profile that can be read: {error}"),
+        _ => error.to_string(),
+    };
+    match inner {
+        SniffedFormat::Text => decoder.folded(body, "samples", "count", limits).map_err(said),
+        SniffedFormat::GoTrace => {
+            Err("is a Go execution trace, which has no call tree; open it with go tool trace".into())
+        }
+        SniffedFormat::GoTextDump => {
+            Err("is a text dump of goroutines or threads; fetch the profile without debug=1 or debug=2".into())
+        }
+        SniffedFormat::Jfr => Err("is a JFR recording, which is not read yet".into()),
+        _ => decoder.pprof(body, limits).map_err(said),
+    }
+}
+
+/// Whether a compressed body holds text. Only its beginning is inflated twice.
+fn is_text_inside(decoder: &mut Decoder, body: &[u8], limits: &Limits) -> bool {
+    // Folded stacks are small beside profiles; a large body is not inflated twice for a guess.
+    const GUESS_BYTES_MAX: usize = 256 << 10;
+    body.len() <= GUESS_BYTES_MAX
+        && decoder.inflate(body, limits).is_ok_and(|inflated| sniff(inflated.bytes) == SniffedFormat::Text)
+}
+
+/// Types of the columns and which one is shown by default.
+fn columns(profile: &Profile<'_>) -> Columns {
+    let columns = profile.columns;
+    let text = |index| profile.text_of(index).into_owned();
+    let period = columns.header.period_type;
+    let series = SeriesType {
+        name: PROFILE_NAME.into(),
+        period_type: period.map(|of| text(of.kind)).unwrap_or_default(),
+        period_unit: period.map(|of| text(of.unit)).unwrap_or_default(),
+        columns: columns
+            .sample_types
+            .iter()
+            .map(|typed| TypedColumn { sample_type: text(typed.kind), sample_unit: text(typed.unit) })
+            .collect(),
+    };
+    let wanted = text(columns.header.default_sample_type);
+    let last = series.columns.len().saturating_sub(1);
+    let named = series.columns.iter().position(|column| column.sample_type == wanted);
+    Columns {
+        default: named.unwrap_or(last),
+        types: (0..series.columns.len()).filter_map(|column| series.profile_type(column)).collect(),
+    }
+}
+
+/// Says what was left out or changed. Samples of value 0 and a missing time change no answer.
+fn tell_altered(path: &Path, altered: &Altered) {
+    let counts: Vec<String> = altered
+        .sorted()
+        .into_iter()
+        .filter(|(reason, _)| !matches!(reason, AlteredReason::ZeroValue | AlteredReason::NoTime))
+        .map(|(reason, count)| format!("{}={count}", reason.word()))
+        .collect();
+    if !counts.is_empty() {
+        output::say(&format!("{}: altered while reading: {}", shown(path), counts.join(", ")));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folded_stacks_are_read_by_their_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stacks");
+        fs::write(&path, "main;work 3\nmain;rest 1\n").unwrap();
+        let (_, columns) = load(&[path], "left").unwrap();
+        assert_eq!(columns.types[columns.default].to_string(), "profile:samples:count::");
+    }
+
+    #[test]
+    fn a_file_that_is_no_profile_is_a_sentence_with_its_name() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, body, word) in [
+            ("trace.out", &b"go 1.22 trace\0\0\0"[..], "go tool trace"),
+            ("dump.txt", &b"goroutine 1 [running]:\nmain.main()\n"[..], "debug=2"),
+            ("a.jfr", &b"FLR\0\0\x02\0\0"[..], "JFR"),
+            ("b.bin", &b"\xff\xfe\xfd\x00\x01"[..], ""),
+        ] {
+            let path = folder.path().join(name);
+            fs::write(&path, body).unwrap();
+            let error = load(std::slice::from_ref(&path), "left").map(|_| ()).unwrap_err().to_string();
+            assert!(error.contains(name) && error.contains(word), "{error}");
+        }
+        let folder_error = load(&[folder.path().into()], "left").map(|_| ()).unwrap_err().to_string();
+        assert!(folder_error.contains("is a folder"), "{folder_error}");
+    }
+}

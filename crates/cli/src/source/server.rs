@@ -1,0 +1,360 @@
+//! Asks a server, by the native API.
+
+use std::collections::BTreeMap;
+
+use client::{Client, ClientOptions, Download, Question};
+use profile::{LabelSet, ProfileType};
+use query::{
+    AnswerStats, CallersTable, DiffNode, DiffTree, FlameNode, FlameTree, FunctionSide, TopRow, TopTable,
+};
+
+use super::{Told, ValueArguments};
+use crate::failure::Failure;
+
+/// Which server is asked.
+#[derive(Clone, Debug, Default, clap::Args)]
+#[command(next_help_heading = "Server")]
+pub struct ServerArguments {
+    /// Server to ask
+    #[arg(long, value_name = "URL", env = "EVERFLAME_SERVER", default_value = client::SERVER_DEFAULT)]
+    pub server: String,
+    /// Secret of the server's --token-file
+    #[arg(long, value_name = "SECRET", env = "EVERFLAME_TOKEN", hide_env_values = true)]
+    pub token: Option<String>,
+    /// Tenant, for a server with --multi-tenant
+    #[arg(long, value_name = "NAME", env = "EVERFLAME_TENANT")]
+    pub tenant: Option<String>,
+}
+
+impl ServerArguments {
+    /// A client of the server.
+    ///
+    /// # Errors
+    /// When address or token cannot be used.
+    pub fn client(&self) -> Result<Client, Failure> {
+        let filled = |text: &Option<String>| text.clone().filter(|text| !text.is_empty());
+        Client::new(ClientOptions {
+            server: self.server.clone(),
+            token: filled(&self.token),
+            tenant: filled(&self.tenant),
+        })
+        .map_err(|error| Failure::Usage(error.to_string()))
+    }
+}
+
+/// Beginning of all time (D12: a command without --from asks for everything).
+const FROM_ALWAYS: &str = "0";
+
+/// End of all time: servers take profiles whose clock is up to 10 minutes ahead (D11).
+const TO_ALWAYS: &str = "now+1h";
+
+/// Largest graph that a server gives.
+const NODES_ALL: usize = 200_000;
+
+/// A server and what it is asked about.
+pub struct Remote {
+    client: Client,
+    selectors: Vec<String>,
+    values: ValueArguments,
+    /// Range of the left side where it is another one.
+    left_range: Option<(Option<String>, Option<String>)>,
+}
+
+/// Any failure of a request.
+pub fn failed(error: client::ClientError) -> Failure {
+    Failure::Failed(error.to_string())
+}
+
+impl Remote {
+    /// One selector, or two for a comparison.
+    ///
+    /// # Errors
+    /// When address or token cannot be used.
+    pub fn new(
+        server: &ServerArguments,
+        values: &ValueArguments,
+        selectors: Vec<String>,
+    ) -> Result<Self, Failure> {
+        Ok(Self { client: server.client()?, selectors, values: values.clone(), left_range: None })
+    }
+
+    /// Gives the left side of a comparison its own range.
+    #[must_use]
+    pub fn with_left_range(self, from: Option<String>, to: Option<String>) -> Self {
+        Self { left_range: Some((from, to)), ..self }
+    }
+
+    /// The selectors.
+    #[must_use]
+    pub fn title(&self) -> String {
+        let shown = |selector: &String| if selector.is_empty() { "everything".to_owned() } else { selector.clone() };
+        self.selectors.iter().map(shown).collect::<Vec<_>>().join(" → ")
+    }
+
+    fn selector(&self) -> &str {
+        self.selectors.first().map_or("", String::as_str)
+    }
+
+    /// Selector, type and range: what every operation knows.
+    #[must_use]
+    pub fn common(&self) -> Question {
+        let selector = Some(self.selector()).filter(|selector| !selector.is_empty());
+        Question::new()
+            .with_some("q", selector)
+            .with_some("type", self.values.wanted_type())
+            .with("from", self.values.from.as_deref().unwrap_or(FROM_ALWAYS))
+            .with("to", self.values.to.as_deref().unwrap_or(TO_ALWAYS))
+    }
+
+    /// What operations over rows know as well.
+    fn rows(&self, question: Question) -> Question {
+        let values = &self.values;
+        let question = self.ids(question).with("agg", values.agg.word());
+        if values.raw_names { question.with("names", "raw") } else { question }
+    }
+
+    /// Ids of profiles, spans and traces.
+    fn ids(&self, question: Question) -> Question {
+        let values = &self.values;
+        let lists =
+            [("profile_id", &values.profile_ids), ("span_id", &values.span_ids), ("trace_id", &values.trace_ids)];
+        lists
+            .into_iter()
+            .filter(|(_, ids)| !ids.is_empty())
+            .fold(question, |question, (name, ids)| question.with(name, ids.join(",")))
+    }
+
+    /// See [`super::Source::flame`]; so for all below.
+    ///
+    /// # Errors
+    /// When the server has no answer.
+    pub fn flame(&self, nodes_max: usize) -> Result<Told<FlameTree>, Failure> {
+        let question = self.rows(self.common()).with("max_nodes", nodes(nodes_max));
+        let reply = self.client.flame(&question).map_err(failed)?;
+        let columns = [reply.name.len(), reply.self_value.len(), reply.node_total.len()];
+        check_columns(reply.parent.len(), &columns, &reply.parent, &reply.name, reply.names.len())?;
+        let nodes = (0..reply.parent.len())
+            .map(|node| FlameNode {
+                parent: reply.parent[node],
+                name: reply.name[node],
+                self_value: reply.self_value[node],
+                total: reply.node_total[node],
+            })
+            .collect();
+        let tree =
+            FlameTree { nodes, names: reply.names, files: reply.files, unit: reply.unit, other: reply.other };
+        Ok(Told { data: tree, stats: stats(reply.stats) })
+    }
+
+    /// Functions by own value.
+    ///
+    /// # Errors
+    /// See [`Remote::flame`].
+    pub fn top(&self, rows_max: usize) -> Result<Told<TopTable>, Failure> {
+        let question = self.rows(self.common()).with("limit", rows_max.to_string());
+        let reply = self.client.top(&question).map_err(failed)?;
+        let rows = reply.rows.into_iter().map(row).collect();
+        Ok(Told { data: TopTable { unit: reply.unit, total: reply.total, rows }, stats: stats(reply.stats) })
+    }
+
+    /// Callers and callees.
+    ///
+    /// # Errors
+    /// See [`Remote::flame`].
+    pub fn callers(&self, function: &str) -> Result<Told<CallersTable>, Failure> {
+        let question = self.rows(self.common()).with("function", function);
+        let reply = self.client.callers(&question).map_err(failed)?;
+        let side = |side: wire::FunctionSide| FunctionSide { name: side.name, file: side.file, value: side.value };
+        let table = CallersTable {
+            unit: reply.unit,
+            total: reply.total,
+            function: row(reply.function),
+            callers: reply.callers.into_iter().map(side).collect(),
+            callees: reply.callees.into_iter().map(side).collect(),
+        };
+        Ok(Told { data: table, stats: stats(reply.stats) })
+    }
+
+    /// Both sides.
+    ///
+    /// # Errors
+    /// See [`Remote::flame`].
+    pub fn diff(&self, nodes_max: usize) -> Result<Told<DiffTree>, Failure> {
+        let values = &self.values;
+        let right_range = (values.from.clone(), values.to.clone());
+        let left_range = self.left_range.clone().unwrap_or_else(|| right_range.clone());
+        let left = self.selector();
+        let right = self.selectors.get(1).map_or(left, String::as_str);
+        let filled = |selector: &'static str, text: &str, question: Question| {
+            question.with_some(selector, Some(text).filter(|text| !text.is_empty()))
+        };
+        let question = filled("left", left, filled("right", right, Question::new()))
+            .with("left_from", left_range.0.as_deref().unwrap_or(FROM_ALWAYS))
+            .with("left_to", left_range.1.as_deref().unwrap_or(TO_ALWAYS))
+            .with("right_from", right_range.0.as_deref().unwrap_or(FROM_ALWAYS))
+            .with("right_to", right_range.1.as_deref().unwrap_or(TO_ALWAYS))
+            .with_some("type", values.wanted_type())
+            .with("max_nodes", nodes(nodes_max));
+        let reply = self.client.diff(&self.rows(question)).map_err(failed)?;
+        let columns = [
+            reply.name.len(),
+            reply.left_self.len(),
+            reply.left_total.len(),
+            reply.right_self.len(),
+            reply.right_total.len(),
+        ];
+        check_columns(reply.parent.len(), &columns, &reply.parent, &reply.name, reply.names.len())?;
+        let nodes = (0..reply.parent.len())
+            .map(|node| DiffNode {
+                parent: reply.parent[node],
+                name: reply.name[node],
+                left_self: reply.left_self[node],
+                left_total: reply.left_total[node],
+                right_self: reply.right_self[node],
+                right_total: reply.right_total[node],
+            })
+            .collect();
+        let tree = DiffTree { nodes, names: reply.names, unit: reply.unit, other: reply.other };
+        Ok(Told { data: tree, stats: stats(reply.stats) })
+    }
+
+    /// Merged into one pprof, a gzip stream.
+    ///
+    /// # Errors
+    /// See [`Remote::flame`].
+    pub fn pprof(&self) -> Result<Download, Failure> {
+        self.client.pprof(&self.ids(self.common())).map_err(failed)
+    }
+
+    /// One profile as it was pushed.
+    ///
+    /// # Errors
+    /// See [`Remote::flame`].
+    pub fn profile_pprof(&self, id: &str) -> Result<Download, Failure> {
+        self.client.profile_pprof(id).map_err(failed)
+    }
+
+    /// Names of labels.
+    ///
+    /// # Errors
+    /// See [`Remote::flame`].
+    pub fn label_names(&self) -> Result<Vec<String>, Failure> {
+        self.client.label_names(&self.common()).map(|reply| reply.names).map_err(failed)
+    }
+
+    /// Values of a label.
+    ///
+    /// # Errors
+    /// See [`Remote::flame`].
+    pub fn label_values(&self, name: &str) -> Result<Vec<String>, Failure> {
+        self.client.label_values(name, &self.common()).map(|reply| reply.values).map_err(failed)
+    }
+
+    /// Label sets.
+    ///
+    /// # Errors
+    /// See [`Remote::flame`].
+    pub fn series(&self, by: &[String]) -> Result<Vec<BTreeMap<String, String>>, Failure> {
+        let question = if by.is_empty() { self.common() } else { self.common().with("by", by.join(",")) };
+        let reply = self.client.series(&question).map_err(failed)?;
+        Ok(reply.series.into_iter().map(|item| item.labels).collect())
+    }
+
+    /// Single profiles.
+    ///
+    /// # Errors
+    /// See [`Remote::flame`].
+    pub fn profiles(&self, limit: usize) -> Result<wire::ProfilesReply, Failure> {
+        let mut question = self.common().with("limit", limit.to_string());
+        if !self.values.profile_ids.is_empty() {
+            question = question.with("profile_id", self.values.profile_ids.join(","));
+        }
+        self.client.profiles(&question).map_err(failed)
+    }
+}
+
+/// A server takes 0 for its default, so "all" is its largest number.
+fn nodes(nodes_max: usize) -> String {
+    if nodes_max == 0 { NODES_ALL } else { nodes_max }.to_string()
+}
+
+fn row(row: wire::FunctionRow) -> TopRow {
+    TopRow { name: row.name, file: row.file, self_value: row.self_value, total: row.total }
+}
+
+/// Refuses trees that are none, so that drawing them cannot go out of range.
+fn check_columns(
+    nodes: usize,
+    columns: &[usize],
+    parents: &[u32],
+    names: &[u32],
+    names_count: usize,
+) -> Result<(), Failure> {
+    let wrong = |what: &str| Err(Failure::Failed(format!("the server's answer is no tree: {what}")));
+    if columns.iter().any(|&length| length != nodes) {
+        return wrong("its columns differ in length");
+    }
+    if names.iter().any(|&name| name as usize >= names_count) {
+        return wrong("a name is out of range");
+    }
+    let parents_first =
+        parents.iter().enumerate().all(|(node, &parent)| (parent as usize) < node || (node == 0 && parent == 0));
+    if parents_first { Ok(()) } else { wrong("a node stands before its parent") }
+}
+
+/// The engine's form of what a server says about an answer.
+fn stats(stats: wire::Stats) -> AnswerStats {
+    AnswerStats {
+        profiles: stats.profiles,
+        samples: stats.samples,
+        series: stats.series,
+        rounds: stats.rounds,
+        bytes_scanned: stats.bytes_scanned,
+        cut_nodes: stats.cut_nodes,
+        cut_value: stats.cut_value,
+        unsymbolised_value: stats.unsymbolised_value,
+        aggregation: match stats.aggregation.as_str() {
+            "avg" => "avg",
+            "last" => "last",
+            "sum" => "sum",
+            _ => "",
+        },
+        profile_type: ProfileType::parse(&stats.profile_type).ok(),
+        notices: stats.notices,
+    }
+}
+
+/// Labels as a map, for listings.
+#[must_use]
+pub fn label_map(labels: &LabelSet) -> BTreeMap<String, String> {
+    labels.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trees_that_are_none_are_refused() {
+        assert!(check_columns(2, &[2, 2], &[0, 0], &[0, 1], 2).is_ok());
+        assert!(check_columns(0, &[0], &[], &[], 0).is_ok());
+        for (parents, names, columns) in [
+            (vec![0, 1], vec![0, 0], vec![2]),
+            (vec![1, 0], vec![0, 0], vec![2]),
+            (vec![0, 0], vec![0, 9], vec![2]),
+            (vec![0, 0], vec![0, 0], vec![1]),
+        ] {
+            assert!(check_columns(2, &columns, &parents, &names, 2).is_err(), "{parents:?} {names:?}");
+        }
+    }
+
+    #[test]
+    fn d12_without_a_range_everything_is_asked_for() {
+        let values = ValueArguments { profile_type: Some("cpu".into()), ..ValueArguments::default() };
+        let remote = Remote::new(&ServerArguments::default(), &values, vec!["{a=\"b\"}".into()]).unwrap();
+        let question = remote.common();
+        assert_eq!(question.get("q"), Some("{a=\"b\"}"));
+        assert_eq!(question.get("type"), Some("cpu"));
+        assert_eq!((question.get("from"), question.get("to")), (Some("0"), Some("now+1h")));
+    }
+}

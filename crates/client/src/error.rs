@@ -1,0 +1,64 @@
+//! Why a request has no answer.
+
+/// Why a request has no answer. The texts say what to do.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// The server's address cannot be used.
+    #[error("server address {address:?}: {reason}")]
+    Address {
+        /// As given.
+        address: String,
+        /// Why.
+        reason: &'static str,
+    },
+    /// Nothing answers there.
+    #[error(
+        "no server answers at {server} ({reason}); start one with `everflame server`, or name another with --server URL"
+    )]
+    Unreachable {
+        /// The server.
+        server: String,
+        /// What the system said.
+        reason: String,
+    },
+    /// The server wants a token, or another one.
+    #[error("{server} wants a token{}; give it with --token or EVERFLAME_TOKEN", if *given { ", and not the one given" } else { "" })]
+    Unauthorized {
+        /// The server.
+        server: String,
+        /// Whether one was given.
+        given: bool,
+    },
+    /// The server refused; the text is its own.
+    #[error("{server} refused: {message}{}", retry.map(|seconds| format!("; try again in {seconds} s")).unwrap_or_default())]
+    Refused {
+        /// The server.
+        server: String,
+        /// HTTP status.
+        status: u16,
+        /// `invalid_argument`, `not_found`, …; empty where the answer had none.
+        code: String,
+        /// The parameter that is wrong, or empty.
+        field: String,
+        /// The server's sentence.
+        message: String,
+        /// When to try again, seconds.
+        retry: Option<u32>,
+    },
+    /// The answer cannot be read.
+    #[error(
+        "{server} answered {what} in a way that is not understood: {reason}; is it an Everflame server of this version?"
+    )]
+    Answer {
+        /// The server.
+        server: String,
+        /// Path of the request.
+        what: String,
+        /// Why.
+        reason: String,
+    },
+    /// The token cannot stand in a header.
+    #[error("the token holds characters that cannot be sent; it is one line of printable ASCII")]
+    Token,
+}
