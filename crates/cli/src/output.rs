@@ -111,3 +111,10 @@ impl OutputArguments {
         palette(self.color, self.output.as_ref().is_some_and(|path| path != Path::new("-")))
     }
 }
+
+/// Columns that a table may take: those of the terminal; lines of files and pipes are as long as they are.
+#[must_use]
+pub fn table_columns(file: Option<&Path>) -> Option<usize> {
+    let to_terminal = file.is_none_or(|path| path == Path::new("-")) && stdout_is_terminal();
+    to_terminal.then(columns)
+}

@@ -7,7 +7,8 @@ use profile::Timestamp;
 /// # Errors
 /// A sentence with the forms that are known.
 pub fn instant(text: &str, now: Timestamp) -> Result<Timestamp, String> {
-    let wrong = || format!("{text:?} is no time: give RFC 3339, ms since 1970, or now-1h (ms, s, m, h, d, w)");
+    let wrong =
+        || format!("{text:?} is no time: give RFC 3339, ms since 1970, or now-1h (ms, s, m, h, d, w)");
     if let Some(rest) = text.strip_prefix("now") {
         return relative(rest).and_then(|nanos| now.0.checked_add(nanos)).map(Timestamp).ok_or_else(wrong);
     }

@@ -21,6 +21,9 @@ pub struct FlameReply {
     pub names: Vec<String>,
     /// Source file of each name; empty where it is not known.
     pub files: Vec<String>,
+    /// Position in `names` of what the cut folded together; absent where nothing was cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other: Option<u32>,
     /// Position of each node's parent.
     pub parent: Vec<u32>,
     /// Position of each node's name in `names`.
@@ -126,6 +129,9 @@ pub struct DiffReply {
     pub unit: String,
     /// Function names, each once.
     pub names: Vec<String>,
+    /// Position in `names` of what the cut folded together; absent where nothing was cut.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other: Option<u32>,
     /// Position of each node's parent.
     pub parent: Vec<u32>,
     /// Position of each node's name in `names`.

@@ -76,6 +76,7 @@ pub(crate) fn flame(tree: FlameTree, stats: wire::Stats) -> wire::FlameReply {
         node_total: nodes.iter().map(|node| node.total).collect(),
         unit: tree.unit,
         names: tree.names,
+        other: tree.other,
         files: tree.files,
         stats,
     }
@@ -109,6 +110,7 @@ pub(crate) fn diff(tree: DiffTree, stats: wire::Stats) -> wire::DiffReply {
         right_total: nodes.iter().map(|node| node.right_total).collect(),
         unit: tree.unit,
         names: tree.names,
+        other: tree.other,
         stats,
     }
 }

@@ -1,11 +1,28 @@
 //! The command line: one file per command, each with its arguments and what it does.
 
+mod callers;
 mod completions;
+mod diff;
+mod flame;
+mod labels;
 mod man;
+mod pprof;
+mod profiles;
+mod push;
+mod series;
+mod server;
+mod top;
 
-use clap::{Parser, Subcommand};
+use std::path::Path;
 
-use crate::failure::Failure;
+use clap::{Parser, Subcommand, ValueEnum};
+use query::AnswerStats;
+
+use crate::{
+    failure::Failure,
+    output,
+    render::{one_line, value},
+};
 
 /// Everflame, a continuous profiler: keeps profiles, finds them again, and shows where time and memory go.
 ///
@@ -14,7 +31,7 @@ use crate::failure::Failure;
 #[derive(Debug, Parser)]
 #[command(name = "everflame", version = env!("EVERFLAME_VERSION"), disable_help_subcommand = true)]
 #[command(
-    after_help = "Examples:\n  everflame server --data-dir ./data\n  everflame top cpu.pprof\n  everflame flame 'cpu{service_name=\"api\"}' --from now-1h"
+    after_help = "Examples:\n  everflame server --data-dir ./data\n  everflame push cpu.pprof --service api\n  everflame top cpu.pprof\n  everflame flame 'cpu{service_name=\"api\"}' --from now-1h"
 )]
 pub struct CommandLine {
     /// What to do.
@@ -25,6 +42,26 @@ pub struct CommandLine {
 /// All commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Run the server
+    Server(server::Arguments),
+    /// Send profile files to a server
+    Push(push::Arguments),
+    /// Draw a flame graph: in the terminal, as SVG, as one HTML page
+    Flame(flame::Arguments),
+    /// List functions by their own value
+    Top(top::Arguments),
+    /// Compare two files, selectors or ranges
+    Diff(diff::Arguments),
+    /// Show who calls a function and whom it calls
+    Callers(callers::Arguments),
+    /// List names of labels, or values of one
+    Labels(labels::Arguments),
+    /// List distinct label sets
+    Series(series::Arguments),
+    /// List single profiles with their ids
+    Profiles(profiles::Arguments),
+    /// Merge profiles into one pprof file
+    Pprof(pprof::Arguments),
     /// Print shell completions
     Completions(completions::Arguments),
     /// Print manual pages
@@ -38,8 +75,108 @@ impl Command {
     /// See [`Failure`].
     pub fn run(self) -> Result<(), Failure> {
         match self {
+            Self::Server(arguments) => server::run(&arguments),
+            Self::Push(arguments) => push::run(&arguments),
+            Self::Flame(arguments) => flame::run(&arguments),
+            Self::Top(arguments) => top::run(&arguments),
+            Self::Diff(arguments) => diff::run(&arguments),
+            Self::Callers(arguments) => callers::run(&arguments),
+            Self::Labels(arguments) => labels::run(&arguments),
+            Self::Series(arguments) => series::run(&arguments),
+            Self::Profiles(arguments) => profiles::run(&arguments),
+            Self::Pprof(arguments) => pprof::run(&arguments),
             Self::Completions(arguments) => completions::run(&arguments),
             Self::Man(arguments) => man::run(&arguments),
         }
+    }
+}
+
+/// Between the parts of a heading.
+const BETWEEN: &str = "  ·  ";
+
+/// Rows of boxes in a terminal where nothing is said; what is deeper is in the list of paths below.
+const TERMINAL_ROWS: usize = 48;
+
+/// How a graph is drawn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// Boxes of text.
+    Terminal,
+    /// A drawing.
+    Svg,
+    /// One page with zoom and search.
+    Html,
+    /// Columns of numbers.
+    Json,
+    /// `root;…;leaf value` lines.
+    Folded,
+}
+
+impl Format {
+    /// What was said, else what the ending of the file says.
+    fn chosen(said: Option<Self>, file: Option<&Path>) -> Self {
+        let ending = || file.and_then(Path::extension).and_then(|ending| ending.to_str());
+        said.unwrap_or_else(|| match ending() {
+            Some("svg") => Self::Svg,
+            Some("html" | "htm") => Self::Html,
+            Some("json") => Self::Json,
+            Some("folded") => Self::Folded,
+            _ => Self::Terminal,
+        })
+    }
+
+    /// Most nodes where nothing is said; 0 = no cut (D23).
+    fn nodes_default(self) -> usize {
+        match self {
+            Self::Terminal | Self::Svg | Self::Json => 8_192,
+            Self::Html => 200_000,
+            Self::Folded => 0,
+        }
+    }
+}
+
+/// `what  ·  type  ·  total  ·  profiles`
+fn heading(title: &str, total: i64, unit: &str, stats: &AnswerStats) -> String {
+    let mut parts = vec![one_line(title).into_owned()];
+    if let Some(of) = &stats.profile_type {
+        parts.push(one_line(&of.sample_type).into_owned());
+    }
+    parts.push(value(total, unit));
+    if stats.profiles > 1 {
+        parts.push(format!("{} profiles", stats.profiles));
+    }
+    if stats.aggregation == "avg" && stats.rounds > 1 {
+        parts.push(format!("average of {} rounds", stats.rounds));
+    }
+    if stats.aggregation == "last" {
+        parts.push("last round".to_owned());
+    }
+    parts.join(BETWEEN)
+}
+
+/// Says what an answer lacks, on stderr.
+fn tell(stats: &AnswerStats) {
+    for notice in &stats.notices {
+        output::say(&one_line(notice));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        use clap::CommandFactory;
+        CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn formats_follow_the_ending_unless_said() {
+        let chosen = |said, file: &str| Format::chosen(said, Some(Path::new(file)));
+        assert_eq!(chosen(None, "a.svg"), Format::Svg);
+        assert_eq!(chosen(None, "a.html"), Format::Html);
+        assert_eq!(chosen(Some(Format::Json), "a.html"), Format::Json);
+        assert_eq!(Format::chosen(None, None), Format::Terminal);
     }
 }

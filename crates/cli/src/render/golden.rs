@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use query::{DiffNode, DiffTree, FlameNode, FlameTree, TopRow, TopTable};
 
-use super::*;
+use super::{text::display_width, *};
 
 /// Compares with `tests/golden/NAME`, or writes it where `BLESS` is set.
 fn assert_golden(name: &str, actual: &str) {

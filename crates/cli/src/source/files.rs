@@ -7,7 +7,10 @@ use std::{
 };
 
 use formats::{DecodeError, DecodeErrorKind, Decoded, Decoder, Limits, SniffedFormat, sniff};
-use profile::{Altered, AlteredReason, LabelSet, Profile, ProfileType, SERVICE_NAME, SeriesType, Temporality, Timestamp, TypedColumn};
+use profile::{
+    Altered, AlteredReason, LabelSet, Profile, ProfileType, SERVICE_NAME, SeriesType, Temporality, Timestamp,
+    TypedColumn,
+};
 use store::{MemoryDataset, NewProfile};
 
 use crate::{failure::Failure, output, progress::Progress};
@@ -95,7 +98,9 @@ fn decode<'a>(
     let outer = sniff(body);
     // Compressed text is rare, so a compressed body is looked into only after it was no pprof.
     let inner = match outer {
-        SniffedFormat::Gzip | SniffedFormat::Zstd if is_text_inside(decoder, body, limits) => SniffedFormat::Text,
+        SniffedFormat::Gzip | SniffedFormat::Zstd if is_text_inside(decoder, body, limits) => {
+            SniffedFormat::Text
+        }
         SniffedFormat::Gzip | SniffedFormat::Zstd => SniffedFormat::Pprof,
         plain => plain,
     };
@@ -109,7 +114,8 @@ fn decode<'a>(
             Err("is a Go execution trace, which has no call tree; open it with go tool trace".into())
         }
         SniffedFormat::GoTextDump => {
-            Err("is a text dump of goroutines or threads; fetch the profile without debug=1 or debug=2".into())
+            Err("is a text dump of goroutines or threads; fetch the profile without debug=1 or debug=2"
+                .into())
         }
         SniffedFormat::Jfr => Err("is a JFR recording, which is not read yet".into()),
         _ => decoder.pprof(body, limits).map_err(said),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use profile::{LabelSet, ProfileId, ProfileType, SERVICE_NAME, TimeRange, Timestamp};
 use query::{
-    Answer, AnswerStats, CallersTable, Control, DiffTree, Engine, FlameTree, NameMode, ProfileItem, QueryError, Selection,
+    Answer, CallersTable, Control, DiffTree, Engine, FlameTree, NameMode, ProfileItem, QueryError, Selection,
     Selector, SpanFilter, TopTable, TypeSelector,
 };
 
@@ -219,7 +219,9 @@ fn range(values: &ValueArguments) -> Result<TimeRange, Failure> {
     let now = Timestamp::now();
     let read = |name: &str, text: &Option<String>, open: Timestamp| match text {
         None => Ok(open),
-        Some(text) => time::instant(text, now).map_err(|reason| Failure::Usage(format!("--{name}: {reason}"))),
+        Some(text) => {
+            time::instant(text, now).map_err(|reason| Failure::Usage(format!("--{name}: {reason}")))
+        }
     };
     Ok(TimeRange {
         from: read("from", &values.from, TimeRange::ALL.from)?,
@@ -253,14 +255,9 @@ fn hexadecimal<const N: usize>(flag: &str, texts: &[String]) -> Result<Vec<[u8; 
         }
         well_formed.then_some(id)
     };
-    let wrong = |text: &String| Failure::Usage(format!("--{flag}: {text:?} is not {} hexadecimal digits", 2 * N));
+    let wrong =
+        |text: &String| Failure::Usage(format!("--{flag}: {text:?} is not {} hexadecimal digits", 2 * N));
     texts.iter().map(|text| read(text).ok_or_else(|| wrong(text))).collect()
-}
-
-/// Nothing was merged yet.
-#[must_use]
-pub fn no_stats() -> AnswerStats {
-    AnswerStats::default()
 }
 
 #[cfg(test)]

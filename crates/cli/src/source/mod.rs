@@ -7,13 +7,13 @@ mod files;
 mod local;
 mod server;
 
-
 use std::path::PathBuf;
 
 use query::{Aggregation, AnswerStats, CallersTable, DiffTree, FlameTree, NameMode, TopTable};
 
+pub use files::read as read_file;
 pub use local::Local;
-pub use server::{Remote, ServerArguments, failed, label_map};
+pub use server::{Remote, ServerArguments, label_map};
 
 use crate::failure::Failure;
 
@@ -260,7 +260,8 @@ mod tests {
 
     #[test]
     fn everything_else_is_a_selector() {
-        for text in ["cpu", "process_cpu:cpu:nanoseconds:cpu:nanoseconds", "cpu{a=\"x/y.z\"}", "{a=\"b c\"}"] {
+        for text in ["cpu", "process_cpu:cpu:nanoseconds:cpu:nanoseconds", "cpu{a=\"x/y.z\"}", "{a=\"b c\"}"]
+        {
             assert_eq!(named(&[text.to_owned()]).unwrap(), Named::Selector(text.to_owned()));
         }
         assert_eq!(named(&[]).unwrap(), Named::Selector(String::new()));

@@ -61,7 +61,7 @@ pub struct Remote {
 }
 
 /// Any failure of a request.
-pub fn failed(error: client::ClientError) -> Failure {
+fn failed(error: client::ClientError) -> Failure {
     Failure::Failed(error.to_string())
 }
 
@@ -87,7 +87,8 @@ impl Remote {
     /// The selectors.
     #[must_use]
     pub fn title(&self) -> String {
-        let shown = |selector: &String| if selector.is_empty() { "everything".to_owned() } else { selector.clone() };
+        let shown =
+            |selector: &String| if selector.is_empty() { "everything".to_owned() } else { selector.clone() };
         self.selectors.iter().map(shown).collect::<Vec<_>>().join(" → ")
     }
 
@@ -116,8 +117,11 @@ impl Remote {
     /// Ids of profiles, spans and traces.
     fn ids(&self, question: Question) -> Question {
         let values = &self.values;
-        let lists =
-            [("profile_id", &values.profile_ids), ("span_id", &values.span_ids), ("trace_id", &values.trace_ids)];
+        let lists = [
+            ("profile_id", &values.profile_ids),
+            ("span_id", &values.span_ids),
+            ("trace_id", &values.trace_ids),
+        ];
         lists
             .into_iter()
             .filter(|(_, ids)| !ids.is_empty())
@@ -164,7 +168,8 @@ impl Remote {
     pub fn callers(&self, function: &str) -> Result<Told<CallersTable>, Failure> {
         let question = self.rows(self.common()).with("function", function);
         let reply = self.client.callers(&question).map_err(failed)?;
-        let side = |side: wire::FunctionSide| FunctionSide { name: side.name, file: side.file, value: side.value };
+        let side =
+            |side: wire::FunctionSide| FunctionSide { name: side.name, file: side.file, value: side.value };
         let table = CallersTable {
             unit: reply.unit,
             total: reply.total,
@@ -297,8 +302,10 @@ fn check_columns(
     if names.iter().any(|&name| name as usize >= names_count) {
         return wrong("a name is out of range");
     }
-    let parents_first =
-        parents.iter().enumerate().all(|(node, &parent)| (parent as usize) < node || (node == 0 && parent == 0));
+    let parents_first = parents
+        .iter()
+        .enumerate()
+        .all(|(node, &parent)| (parent as usize) < node || (node == 0 && parent == 0));
     if parents_first { Ok(()) } else { wrong("a node stands before its parent") }
 }
 

@@ -1,0 +1,91 @@
+//! `everflame profiles`: single profiles with their ids.
+
+use profile::LabelSet;
+use serde_json::json;
+use wire::ProfileItem;
+
+use crate::{
+    failure::Failure,
+    output,
+    render::{one_line, value, write_line},
+    source::{Source, SourceArguments, label_map},
+    time,
+};
+
+/// Arguments of `profiles`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  everflame profiles 'cpu{service_name=\"api\"}' --from now-1h\n  everflame profiles one.pprof two.pprof --json"
+)]
+pub struct Arguments {
+    #[command(flatten)]
+    source: SourceArguments,
+    /// Most profiles, the newest are kept
+    #[arg(short = 'n', long, value_name = "N", default_value_t = 100)]
+    limit: usize,
+    /// JSON: an array of objects with id, name, types, labels, time, duration_nanos, samples, totals
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints one a line, newest last.
+///
+/// # Errors
+/// See [`Failure`].
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let (profiles, attachments) = match Source::open(&arguments.source)? {
+        Source::Local(local) => {
+            (local.profiles(arguments.limit)?.data.into_iter().map(item).collect(), Vec::new())
+        }
+        Source::Remote(remote) => {
+            let reply = remote.profiles(arguments.limit)?;
+            (reply.profiles, reply.attachments)
+        }
+    };
+    output::write_data(None, |out| {
+        if arguments.json {
+            return write_line(&json!(profiles), out);
+        }
+        for profile in &profiles {
+            writeln!(out, "{}", one_line(&line(profile)))?;
+        }
+        for attachment in &attachments {
+            let labels = LabelSet::from_pairs(attachment.labels.clone()).unwrap_or_default();
+            let size = value(i64::try_from(attachment.bytes).unwrap_or(i64::MAX), "bytes");
+            let text =
+                format!("{}  {}  {} {labels}  {size}", attachment.id, attachment.time, attachment.kind);
+            writeln!(out, "{}", one_line(&text))?;
+        }
+        Ok(())
+    })
+}
+
+/// `id  time  name{labels}  rows  cpu 9.80 s, samples 980`
+fn line(profile: &ProfileItem) -> String {
+    let labels = LabelSet::from_pairs(profile.labels.clone()).unwrap_or_default();
+    let totals: Vec<String> = profile
+        .types
+        .iter()
+        .zip(&profile.totals)
+        .map(|(typed, total)| {
+            let mut parts = typed.split(':').skip(1);
+            let kind = parts.next().unwrap_or_default();
+            format!("{kind} {}", value(*total, parts.next().unwrap_or_default()))
+        })
+        .collect();
+    let rows = value(i64::try_from(profile.samples).unwrap_or(i64::MAX), "");
+    format!("{}  {}  {}{labels}  {rows} rows  {}", profile.id, profile.time, profile.name, totals.join(", "))
+}
+
+fn item(item: query::ProfileItem) -> ProfileItem {
+    ProfileItem {
+        id: item.id.to_string(),
+        name: item.name,
+        types: item.types.iter().map(ToString::to_string).collect(),
+        labels: label_map(&item.labels),
+        time: time::text(item.time),
+        duration_nanos: item.duration_nanos,
+        samples: item.samples,
+        totals: item.totals,
+    }
+}

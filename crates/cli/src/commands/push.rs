@@ -1,0 +1,121 @@
+//! `everflame push`: sends profile files to a server, which answers when they are on its disk.
+
+use std::path::{Path, PathBuf};
+
+use client::{ClientError, Question};
+use formats::{SniffedFormat, sniff};
+use serde_json::json;
+use wire::{PushOutcome, PushReply};
+
+use crate::{
+    failure::Failure,
+    output,
+    progress::Progress,
+    render::write_line,
+    source::{ServerArguments, read_file},
+};
+
+/// Arguments of `push`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  everflame push cpu.pprof --service api\n  everflame push *.pb.gz --service api --label env=prod --label pod=a-1 --type cpu\n  perf script | stackcollapse-perf | everflame push - --service api --name process_cpu"
+)]
+pub struct Arguments {
+    /// Profile files: pprof (gzip, zstd or plain), folded stacks, Go execution traces with --type trace; `-` = stdin
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Value of the label service_name
+    #[arg(short, long, value_name = "NAME", env = "EVERFLAME_SERVICE")]
+    service: String,
+    /// A further label; may be given several times
+    #[arg(short, long = "label", value_name = "NAME=VALUE")]
+    labels: Vec<String>,
+    /// What kind of profile: cpu, heap, mutex, block, goroutine, … [default: by the values in the profile]
+    #[arg(short = 't', long = "type", value_name = "WORD", conflicts_with = "name")]
+    kind: Option<String>,
+    /// Name of the profile where no word of --type fits: process_cpu, memory, …
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// When it was taken, for profiles that do not say: RFC 3339, ms since 1970, or now-1h [default: now]
+    #[arg(long, value_name = "TIME")]
+    time: Option<String>,
+    /// How values relate along time
+    #[arg(long, value_name = "HOW", value_parser = ["delta", "instant", "cumulative"])]
+    temporality: Option<String>,
+    /// Samples per second of folded stacks, to count time instead of samples
+    #[arg(long, value_name = "N")]
+    sample_rate: Option<u32>,
+    /// JSON: an array of answers, one per file
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    server: ServerArguments,
+}
+
+/// Sends all files; stops at the first that fails. Sending again adds nothing twice.
+///
+/// # Errors
+/// See [`Failure`].
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    for label in &arguments.labels {
+        if !label.split_once('=').is_some_and(|(name, _)| !name.is_empty()) {
+            return Err(Failure::Usage(format!("--label {label:?} is not of the form name=value")));
+        }
+    }
+    let client = arguments.server.client()?;
+    let progress = Progress::of_files("pushing", arguments.files.len());
+    let mut answers = Vec::new();
+    for (sent, path) in arguments.files.iter().enumerate() {
+        let body = read_file(path)?;
+        let reply = client.push(&question(arguments, &body), &body).map_err(|error| {
+            let rest = arguments.files.len() - sent;
+            let left = if sent > 0 { format!(" ({sent} sent before, {rest} left)") } else { String::new() };
+            Failure::Failed(match error {
+                ClientError::Refused { ref message, .. } => format!("{}: {message}{left}", path.display()),
+                other => format!("{other}{left}"),
+            })
+        })?;
+        if !arguments.json {
+            tell(path, &reply);
+        }
+        answers.push(reply);
+        progress.step();
+    }
+    progress.finish();
+    if !arguments.json {
+        return Ok(());
+    }
+    output::write_data(None, |out| write_line(&json!(answers), out))
+}
+
+fn question(arguments: &Arguments, body: &[u8]) -> Question {
+    let question = Question::new()
+        .with("service", &arguments.service)
+        .with_some("type", arguments.kind.as_deref())
+        .with_some("name", arguments.name.as_deref())
+        .with_some("time", arguments.time.as_deref())
+        .with_some("temporality", arguments.temporality.as_deref());
+    let question = arguments.labels.iter().fold(question, |question, label| question.with("label", label));
+    if sniff(body) != SniffedFormat::Text {
+        return question;
+    }
+    let rate = arguments.sample_rate.map(|rate| rate.to_string());
+    question.with("format", "folded").with_some("sample_rate", rate.as_deref())
+}
+
+/// What became of a file, and what was changed.
+fn tell(path: &Path, reply: &PushReply) {
+    for profile in &reply.profiles {
+        let outcome = match profile.outcome {
+            PushOutcome::Stored => "stored",
+            PushOutcome::Duplicate => "there already",
+            PushOutcome::Empty => "empty, nothing kept",
+            PushOutcome::Baseline => "kept as the baseline of the next",
+        };
+        let altered: Vec<String> =
+            profile.altered.iter().map(|(reason, count)| format!("{reason}={count}")).collect();
+        let altered =
+            if altered.is_empty() { String::new() } else { format!(" (altered: {})", altered.join(", ")) };
+        output::say(&format!("{}: {outcome} as {} {}{altered}", path.display(), profile.name, profile.id));
+    }
+}

@@ -1,0 +1,50 @@
+//! `everflame series`: distinct label sets.
+
+use std::collections::BTreeMap;
+
+use profile::LabelSet;
+use serde_json::json;
+
+use crate::{
+    failure::Failure,
+    output,
+    render::{one_line, write_line},
+    source::{Source, SourceArguments, label_map},
+};
+
+/// Arguments of `series`.
+#[derive(Debug, clap::Args)]
+#[command(
+    after_help = "Examples:\n  everflame series\n  everflame series --by service_name,__profile_type__\n  everflame series 'cpu{service_name=\"api\"}' --json"
+)]
+pub struct Arguments {
+    #[command(flatten)]
+    source: SourceArguments,
+    /// Reduce the sets to these labels
+    #[arg(long, value_name = "LABEL", value_delimiter = ',')]
+    by: Vec<String>,
+    /// JSON: an array of objects
+    #[arg(long)]
+    json: bool,
+}
+
+/// Prints one a line, in the form of a selector.
+///
+/// # Errors
+/// See [`Failure`].
+pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    let series: Vec<BTreeMap<String, String>> = match Source::open(&arguments.source)? {
+        Source::Local(local) => local.series(&arguments.by)?.data.iter().map(label_map).collect(),
+        Source::Remote(remote) => remote.series(&arguments.by)?,
+    };
+    output::write_data(None, |out| {
+        if arguments.json {
+            return write_line(&json!(series), out);
+        }
+        for labels in series {
+            let text = LabelSet::from_pairs(labels).map(|labels| labels.to_string()).unwrap_or_default();
+            writeln!(out, "{}", one_line(&text))?;
+        }
+        Ok(())
+    })
+}
