@@ -4,6 +4,7 @@ use crate::{
     Answer, Control, Engine, NameMode, QueryError, QueryResult, Selection,
     amount::{Amount, divide_rounded},
     cut::{OTHER, Placed, Shape, cut, place},
+    limits,
     merge::{MergeContext, TreeView, unsymbolised, with_tree},
     name_table::NameTable,
     plan::Plan,
@@ -49,6 +50,26 @@ impl FlameTree {
     pub(crate) fn empty(unit: String) -> Self {
         let root = FlameNode { parent: 0, name: 0, self_value: 0, total: 0 };
         Self { nodes: vec![root], names: vec!["total".into()], files: vec![String::new()], unit, other: None }
+    }
+}
+
+/// The number of nodes that a request asks for: nothing or 0 = the default, more than the cap = the cap (C086).
+///
+/// ```
+/// use query::{limits, nodes_max};
+/// assert_eq!(nodes_max(None, 200).ok(), Some(200));
+/// assert_eq!(nodes_max(Some(i64::MAX), 200).ok(), Some(limits::FLAME_NODES_MAX));
+/// assert!(nodes_max(Some(-1), 200).is_err());
+/// ```
+///
+/// # Errors
+/// For a negative number.
+pub fn nodes_max(asked: Option<i64>, default: usize) -> Result<usize, QueryError> {
+    match asked {
+        None | Some(0) => Ok(default),
+        Some(asked) => usize::try_from(asked)
+            .map(|asked| asked.min(limits::FLAME_NODES_MAX))
+            .map_err(|_| QueryError::invalid("max_nodes", format!("{asked} is negative"))),
     }
 }
 

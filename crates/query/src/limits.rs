@@ -42,3 +42,9 @@ pub const CACHE_BYTES_DEFAULT: u64 = 128 << 20;
 
 /// Default of [`crate::EngineOptions::query_bytes_max`]: a day of a large fleet at 2 kB per profile.
 pub const QUERY_BYTES_DEFAULT: u64 = 8 << 30;
+
+/// Nodes of a flame graph where nothing else is asked for; what Pyroscope's clients expect.
+pub const FLAME_NODES_DEFAULT: usize = 8_192;
+
+/// Nodes of a flame graph at most (C086): more is not looked at, and an answer of that size is some 50 MB.
+pub const FLAME_NODES_MAX: usize = 1_048_576;

@@ -5,7 +5,7 @@
 //! profile never loses everything. Where only inlined functions of a location match, the location keeps its outer ones.
 
 use block::Symbols;
-use regex::Regex;
+use names::FramePruner;
 
 use crate::NameMode;
 
@@ -21,8 +21,7 @@ pub(crate) struct PruningKey {
 /// Compiled expressions with an answer per frame.
 #[derive(Clone, Debug)]
 pub(crate) struct Pruning {
-    drop: Regex,
-    keep: Option<Regex>,
+    pruner: FramePruner,
     /// Per frame: 0 = not asked yet, 1 = keep, 2 = drop.
     answers: Vec<u8>,
 }
@@ -38,12 +37,9 @@ impl Pruning {
     /// # Errors
     /// A sentence when an expression cannot be used; the view then shows all frames.
     pub fn new(key: &PruningKey) -> Result<Self, String> {
-        let compile = |what: &str, text: &str| {
-            crate::selector::pattern(text).map_err(|reason| format!("{what} is not applied: {reason}"))
-        };
-        let drop = compile("drop_frames", &key.drop)?;
-        let keep = if key.keep.is_empty() { None } else { Some(compile("keep_frames", &key.keep)?) };
-        Ok(Self { drop, keep, answers: Vec::new() })
+        let pruner = FramePruner::new(&key.drop, &key.keep)
+            .map_err(|error| format!("frames are not dropped: {error}"))?;
+        Ok(Self { pruner, answers: Vec::new() })
     }
 
     /// Looks at a location whose frames are given innermost first, below a caller in `state`. Returns how many frames at
@@ -70,11 +66,7 @@ impl Pruning {
         }
         if self.answers[position] == 0 {
             let name = symbols.frame(frame).name;
-            let name = String::from_utf8_lossy(&name);
-            let simple = names::pprof_simplified(&name);
-            let dropped = !name.is_empty()
-                && self.drop.is_match(&simple)
-                && !self.keep.as_ref().is_some_and(|keep| keep.is_match(&simple));
+            let dropped = self.pruner.drops(&String::from_utf8_lossy(&name));
             self.answers[position] = 1 + u8::from(dropped);
         }
         self.answers[position] == 2

@@ -9,7 +9,7 @@
 
 mod parse;
 
-pub(crate) use parse::pattern;
+use parse::pattern;
 
 use std::fmt;
 
