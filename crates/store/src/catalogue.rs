@@ -90,11 +90,17 @@ impl Catalogue {
         Err(io_error("catalogue", format!("lost {RACES_MAX} races for the next edit")))
     }
 
-    /// Writes the edit under the next number. `false` when another writer has it; its edit is then part of the state.
+    /// Writes the edit under the next number. `false` when it has to be tried again: another writer has the number, or
+    /// others are past it by a checkpoint. What they wrote is then part of the state.
     async fn try_append(&mut self, edit: &Edit) -> Result<bool, StoreError> {
         let name = FileName { sequence: self.sequence + 1, kind: FileKind::Edit };
         if !self.create(name, file::encode(name.kind, edit)?).await? {
             self.read_forward().await?;
+            return Ok(false);
+        }
+        if self.names().await?.iter().any(|other| other.kind == FileKind::Checkpoint && *other > name) {
+            // The number was free because a checkpoint had replaced it: nobody will read what we wrote there.
+            self.load().await?;
             return Ok(false);
         }
         self.state.apply(edit)?;

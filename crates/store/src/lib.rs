@@ -10,6 +10,7 @@ pub mod catalogue;
 pub mod disk;
 pub mod lock;
 pub mod object;
+pub mod retention;
 
 mod append;
 mod contract;

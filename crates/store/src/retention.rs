@@ -1,0 +1,147 @@
+//! What goes, and when pushes are refused so that the disk never fills (D13, D27).
+//!
+//! Three rules, each a pure question about the catalogue or one look at the disk; the store's maintenance asks them and
+//! acts: blocks past their age or over the byte cap are dropped whole, oldest first; objects that no catalogue entry
+//! names are garbage of a flush that died; below the watermark the store only reads.
+//!
+//! Not here: the edit that takes a block out of the catalogue and its order before the removal of the object (`store`).
+
+use std::{io, time::Duration};
+
+use futures::{StreamExt as _, TryStreamExt as _};
+use object_store::{Error as ObjectError, ObjectStore, ObjectStoreExt as _, path::Path};
+use profile::Timestamp;
+
+use crate::{
+    StoreError,
+    catalogue::{BlockEntry, CatalogueState},
+    disk::Disk,
+};
+
+/// Folder of block objects within the data folder.
+pub const BLOCK_FOLDER: &str = "blocks";
+
+/// How long blocks are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Retention {
+    /// Most bytes of all blocks together; 0 = no limit.
+    pub bytes_max: u64,
+    /// Greatest age; `None` = no limit.
+    pub age_max: Option<Duration>,
+}
+
+impl Retention {
+    /// Blocks that have to go, oldest first. Age runs from the later of the data's end and its arrival (D13), so an
+    /// imported old profile is not dropped at once.
+    #[must_use]
+    pub fn expired<'a>(&self, catalogue: &'a CatalogueState, now: Timestamp) -> Vec<&'a BlockEntry> {
+        let mut blocks: Vec<&BlockEntry> = catalogue.blocks().collect();
+        blocks.sort_by(|a, b| (a.age_from(), &a.name).cmp(&(b.age_from(), &b.name)));
+        let mut bytes = catalogue.block_bytes();
+        let must_go = |block: &&BlockEntry| {
+            let is_over = self.bytes_max > 0 && bytes > self.bytes_max;
+            bytes = bytes.saturating_sub(block.bytes);
+            is_over || self.is_too_old(block, now)
+        };
+        // Sorted by age: after the first that may stay, all may.
+        blocks.into_iter().take_while(must_go).collect()
+    }
+
+    fn is_too_old(&self, block: &BlockEntry, now: Timestamp) -> bool {
+        let Some(age_max) = self.age_max else { return false };
+        let age_max = i64::try_from(age_max.as_nanos()).unwrap_or(i64::MAX);
+        now.0.saturating_sub(block.age_from()) > age_max
+    }
+}
+
+/// What one look at the free space says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FreeSpace {
+    /// Pushes are taken.
+    Enough {
+        /// Bytes free.
+        free: u64,
+    },
+    /// Pushes are refused until there is more.
+    Low {
+        /// Bytes free.
+        free: u64,
+        /// Bytes that must be free.
+        free_min: u64,
+    },
+}
+
+impl FreeSpace {
+    /// Looks at the disk of the data folder.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn look(disk: &dyn Disk, free_min: u64) -> io::Result<Self> {
+        let free = disk.free_space()?;
+        Ok(if free < free_min { Self::Low { free, free_min } } else { Self::Enough { free } })
+    }
+
+    /// Bytes free.
+    #[must_use]
+    pub fn bytes(self) -> u64 {
+        match self {
+            Self::Enough { free } | Self::Low { free, .. } => free,
+        }
+    }
+
+    /// Why pushes are refused, for clients and the log; `None` while they are taken.
+    #[must_use]
+    pub fn reason(self) -> Option<String> {
+        match self {
+            Self::Enough { .. } => None,
+            Self::Low { free, free_min } => Some(format!(
+                "the disk of the data folder has {free} bytes free, fewer than the {free_min} that must stay; \
+                 free some or set --free-bytes-min"
+            )),
+        }
+    }
+}
+
+/// Removes block objects that the catalogue does not name: of a flush that died before its edit, or of a block that was
+/// dropped and whose removal did not happen. Only to be called after the catalogue was read and before the first flush.
+/// Returns the names of what was removed.
+///
+/// # Errors
+/// When listing or removing fails.
+pub async fn remove_garbage(
+    objects: &dyn ObjectStore,
+    catalogue: &CatalogueState,
+) -> Result<Vec<String>, StoreError> {
+    let folder = Path::from(BLOCK_FOLDER);
+    let failed = |error: ObjectError| StoreError::Io { what: BLOCK_FOLDER.into(), reason: error.to_string() };
+    let listed: Vec<_> = objects.list(Some(&folder)).try_collect().await.map_err(failed)?;
+    let unnamed = listed
+        .into_iter()
+        .map(|object| object.location)
+        .filter(|location| catalogue.block(location.as_ref()).is_none());
+    let mut removed = Vec::new();
+    for location in unnamed {
+        objects.delete(&location).await.map_err(failed)?;
+        removed.push(location.to_string());
+    }
+    Ok(removed)
+}
+
+/// Removes the objects of dropped blocks. One that is gone already is no error.
+///
+/// # Errors
+/// When removing fails; the next start removes what is left.
+pub async fn remove_blocks(
+    objects: &dyn ObjectStore,
+    names: impl IntoIterator<Item = String>,
+) -> Result<(), StoreError> {
+    let locations: Vec<_> = names.into_iter().map(|name| Path::parse(name).map_err(ObjectError::from)).collect();
+    let mut removals = objects.delete_stream(futures::stream::iter(locations).boxed());
+    while let Some(removal) = removals.next().await {
+        match removal {
+            Ok(_) | Err(ObjectError::NotFound { .. }) => {}
+            Err(error) => return Err(StoreError::Io { what: BLOCK_FOLDER.into(), reason: error.to_string() }),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! Retention, garbage and the watermark.
+
+use std::{sync::Arc, time::Duration};
+
+use object_store::{ObjectStoreExt as _, path::Path};
+use profile::Timestamp;
+use store::{
+    catalogue::{BlockEntry, Catalogue, Edit},
+    disk::Disk,
+    object::DurableLocal,
+    retention::{FreeSpace, Retention, remove_blocks, remove_garbage},
+};
+use testkit::ForgetfulDisk;
+
+const DAY: i64 = 86_400_000_000_000;
+
+fn block(name: &str, bytes: u64, data_end: i64, arrived: i64) -> BlockEntry {
+    BlockEntry {
+        name: format!("blocks/{name}"),
+        tenant: "anonymous".into(),
+        bytes,
+        generation: 0,
+        time_first: data_end - 1,
+        time_last: data_end,
+        data_end,
+        arrived,
+        profiles: 1,
+        rows: 1,
+    }
+}
+
+async fn catalogue(objects: &DurableLocal, added: Vec<BlockEntry>) -> Catalogue {
+    let mut catalogue = Catalogue::open(Arc::new(objects.clone())).await.unwrap();
+    catalogue.append(&Edit { added, ..Edit::default() }).await.unwrap();
+    catalogue
+}
+
+fn names(retention: Retention, catalogue: &Catalogue, now: i64) -> Vec<&str> {
+    let expired = retention.expired(catalogue.state(), Timestamp(now));
+    expired.into_iter().map(|block| block.name.trim_start_matches("blocks/")).collect()
+}
+
+#[tokio::test]
+async fn the_oldest_whole_blocks_go_at_the_byte_cap() {
+    let objects = DurableLocal::open(Arc::new(ForgetfulDisk::new())).unwrap();
+    let blocks =
+        vec![block("new", 40, 3 * DAY, 3 * DAY), block("old", 40, DAY, DAY), block("middle", 40, 2 * DAY, 2 * DAY)];
+    let catalogue = catalogue(&objects, blocks).await;
+    let at = |bytes_max| names(Retention { bytes_max, age_max: None }, &catalogue, 9 * DAY);
+    assert_eq!(at(0), Vec::<&str>::new(), "0 is no limit");
+    assert_eq!(at(120), Vec::<&str>::new());
+    assert_eq!(at(119), ["old"]);
+    assert_eq!(at(80), ["old"]);
+    assert_eq!(at(79), ["old", "middle"]);
+}
+
+#[tokio::test]
+async fn age_runs_from_the_later_of_data_and_arrival() {
+    let objects = DurableLocal::open(Arc::new(ForgetfulDisk::new())).unwrap();
+    let blocks = vec![block("imported", 1, DAY, 10 * DAY), block("old", 1, DAY, DAY), block("ahead", 1, 11 * DAY, DAY)];
+    let catalogue = catalogue(&objects, blocks).await;
+    let after = |days: u64| Retention { bytes_max: 0, age_max: Some(Duration::from_secs(days * 86_400)) };
+    assert_eq!(names(after(5), &catalogue, 12 * DAY), ["old"]);
+    assert_eq!(names(after(1), &catalogue, 12 * DAY), ["old", "imported"]);
+    assert_eq!(names(after(11), &catalogue, 12 * DAY), Vec::<&str>::new());
+}
+
+#[tokio::test]
+async fn c106_objects_that_no_entry_names_are_removed_at_start() {
+    let disk = ForgetfulDisk::new();
+    let objects = DurableLocal::open(Arc::new(disk.clone())).unwrap();
+    for name in ["kept", "half"] {
+        objects.put(&Path::parse(format!("blocks/{name}")).unwrap(), b"x".to_vec().into()).await.unwrap();
+    }
+    disk.create("tmp/put-77").unwrap();
+    drop(objects);
+    let objects = DurableLocal::open(Arc::new(disk.clone())).unwrap();
+    let catalogue = catalogue(&objects, vec![block("kept", 1, DAY, DAY)]).await;
+    let removed = remove_garbage(&objects, catalogue.state()).await.unwrap();
+    assert_eq!(removed, ["blocks/half"]);
+    assert_eq!(disk.file_names(), ["blocks/kept", "catalogue/00000000000000000001.edit"]);
+    remove_blocks(&objects, ["blocks/kept".to_owned(), "blocks/gone".to_owned()]).await.unwrap();
+    assert_eq!(disk.file_names(), ["catalogue/00000000000000000001.edit"]);
+}
+
+#[test]
+fn c103_disk_nearly_full_and_by_itself_back() {
+    let disk = ForgetfulDisk::new();
+    let look = || FreeSpace::look(&disk, 512 << 20).unwrap();
+    assert_eq!(look().reason(), None);
+    disk.set_free_space((512 << 20) - 1);
+    let low = look();
+    assert_eq!(low.bytes(), (512 << 20) - 1);
+    assert!(low.reason().unwrap().contains("536870912"), "{low:?}");
+    disk.set_free_space(512 << 20);
+    assert_eq!(look(), FreeSpace::Enough { free: 512 << 20 });
+}
