@@ -33,7 +33,9 @@ pub(crate) struct DisplayTree {
     names: NameTable,
     /// Name of each frame.
     frame_names: Vec<u32>,
-    /// Display node of each function node; not used with pruning.
+    /// Whether nodes are walked one by one, see [`DisplayTree::extend_by_walks`]; once they are, they stay so.
+    walks: bool,
+    /// Display node of each function node; not used where nodes are walked.
     function_display: Vec<u32>,
     /// Display node of each node.
     node_display: Vec<u32>,
@@ -58,6 +60,7 @@ impl DisplayTree {
         debug_assert_eq!(node, NO_STACK);
         Self {
             mode,
+            walks: pruning.is_some(),
             pruning,
             names,
             frame_names: Vec::new(),
@@ -77,11 +80,14 @@ impl DisplayTree {
     /// Adds what the symbols have beyond what is here.
     pub fn extend(&mut self, symbols: &dyn Symbols) {
         for id in (0_u32..symbols.frame_count()).skip(self.frame_names.len()) {
-            let name = self.frame_name(&symbols.frame(id));
+            let frame = symbols.frame(id);
+            self.walks |= self.depends_on_mapping(&frame);
+            let name = self.frame_name(&frame);
             self.frame_names.push(name);
         }
-        if self.pruning.is_some() {
-            self.extend_pruned(symbols);
+        self.node_display.reserve((symbols.node_count() as usize).saturating_sub(self.node_display.len()));
+        if self.walks {
+            self.extend_by_walks(symbols);
         } else {
             for id in (0_u32..symbols.function_node_count()).skip(self.function_display.len()) {
                 let node = symbols.function_node(id);
@@ -90,7 +96,6 @@ impl DisplayTree {
                 let display = self.paths.child(parent, self.frame_names[node.frame as usize]);
                 self.function_display.push(display);
             }
-            self.node_display.reserve(symbols.node_count() as usize - self.node_display.len());
             for id in (0_u32..symbols.node_count()).skip(self.node_display.len()) {
                 self.node_display.push(self.function_display[symbols.node(id).function_node as usize]);
             }
@@ -98,18 +103,20 @@ impl DisplayTree {
         self.names.sort();
     }
 
-    /// As [`DisplayTree::extend`] where frames are dropped: each node is walked, because pprof drops by location.
-    fn extend_pruned(&mut self, symbols: &dyn Symbols) {
-        let Some(mut pruning) = self.pruning.take() else { return };
+    /// As [`DisplayTree::extend`], node by node: where frames are dropped, because pprof drops by location, and where the
+    /// name of a frame depends on the mapping of the location.
+    fn extend_by_walks(&mut self, symbols: &dyn Symbols) {
+        let mut pruning = self.pruning.take();
         let mut frames = Vec::new();
         for id in (0_u32..symbols.node_count()).skip(self.node_display.len()) {
             let node = symbols.node(id);
-            let (display, state, above) = if node.parent == NONE {
-                (ROOT, 0, NONE)
-            } else {
+            let (mut display, mut state, mut above) = (ROOT, 0, NONE);
+            if node.parent != NONE {
                 let parent = node.parent as usize;
-                (self.node_display[parent], self.node_states[parent], symbols.node(node.parent).function_node)
-            };
+                display = self.node_display[parent];
+                state = self.node_states.get(parent).copied().unwrap_or_default();
+                above = symbols.node(node.parent).function_node;
+            }
             frames.clear();
             let mut function = node.function_node;
             while function != above && function != NONE {
@@ -117,15 +124,38 @@ impl DisplayTree {
                 frames.push(walked.frame);
                 function = walked.parent;
             }
-            let (kept, state) = pruning.location(symbols, &frames, state);
+            let mut kept = frames.len();
+            if let Some(pruning) = &mut pruning {
+                (kept, state) = pruning.location(symbols, &frames, state);
+                self.node_states.push(state);
+            }
             // Innermost first, so the caller's side is at the end.
-            let shown = frames[frames.len() - kept..].iter().rev();
-            let display = shown
-                .fold(display, |parent, &frame| self.paths.child(parent, self.frame_names[frame as usize]));
+            for &frame in frames[frames.len() - kept..].iter().rev() {
+                let name = self.name_at(symbols, frame, node.location);
+                display = self.paths.child(display, name);
+            }
             self.node_display.push(display);
-            self.node_states.push(state);
         }
-        self.pruning = Some(pruning);
+        self.pruning = pruning;
+    }
+
+    /// In raw mode a function that has only a linker name is shown by the file of its mapping, as pprof does, and the
+    /// stored frame does not know that.
+    fn depends_on_mapping(&self, frame: &Frame<'_>) -> bool {
+        self.mode == NameMode::Raw && frame.name.is_empty() && !frame.system_name.is_empty()
+    }
+
+    /// The name of a frame at a location.
+    fn name_at(&mut self, symbols: &dyn Symbols, frame: u32, location: u32) -> u32 {
+        if self.mode == NameMode::Raw {
+            let mut stored = symbols.frame(frame);
+            let mapping = symbols.location(location).mapping;
+            if self.depends_on_mapping(&stored) && mapping != NONE {
+                stored.mapping_file = symbols.string(symbols.mapping(mapping).file);
+                return self.names.intern(unnamed(self.mode, &stored));
+            }
+        }
+        self.frame_names[frame as usize]
     }
 
     /// Works out a frame's name.
