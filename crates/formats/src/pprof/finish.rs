@@ -61,8 +61,6 @@ impl Finish<'_> {
         self.altered.add(AlteredReason::NegativeValue, counts.negative);
         self.altered.add(AlteredReason::ZeroValue, counts.zero);
         self.altered.add(AlteredReason::NoStack, counts.no_stack);
-        self.altered.add(AlteredReason::StringTooLong, counts.string_too_long);
-        self.altered.add(AlteredReason::InvalidUtf8, counts.invalid_utf8);
         let time = self.columns.header.time_nanos;
         if (0..Timestamp::EARLIEST.0).contains(&time) {
             self.altered.add(AlteredReason::NoTime, 1);

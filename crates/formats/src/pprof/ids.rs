@@ -5,7 +5,7 @@ use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use profile::StringIndex;
 
-use super::wire::{Fault, delimited, skip, varint};
+use super::wire::{Fault, Reader};
 use crate::{DecodeError, budget::Budget, work};
 
 /// Key of the label that marks samples of a difference (C009).
@@ -33,10 +33,12 @@ impl IdMap {
         self.sparse.get(&id).copied()
     }
 
+    /// Notes the id of the next entry. Id 0 is reserved, but some producers number functions and locations from 0; there
+    /// it can be told apart. For mappings it cannot: 0 means "none".
     fn add(&mut self, id: u64, table: &str, budget: &mut Budget) -> Result<(), IdError> {
         let position = self.count;
         self.count += 1;
-        if id == 0 {
+        if id == 0 && table == "mapping" {
             return Err(DecodeError::malformed(format!("{table}[{position}].id"), "0 is no id").into());
         }
         if self.dense == position && id == position + 1 {
@@ -87,11 +89,11 @@ impl Ids {
     pub(super) fn read(text: &[u8], budget: &mut Budget) -> Result<Self, IdError> {
         let mut ids = Self::default();
         let mut samples = 0_u64;
-        let mut rest = text;
+        let mut reader = Reader::new(text, 0);
         work::count(text.len());
-        while !rest.is_empty() {
-            let at = text.len() - rest.len();
-            ids.field(&mut rest, &mut samples, budget).map_err(|error| match error {
+        while reader.at() < text.len() {
+            let at = reader.at();
+            ids.field(&mut reader, &mut samples, budget).map_err(|error| match error {
                 FieldError::Id(error) => error,
                 FieldError::Wire(fault) => IdError::Wrong(DecodeError::malformed(
                     "profile",
@@ -106,35 +108,31 @@ impl Ids {
         Ok(ids)
     }
 
-    fn field(&mut self, rest: &mut &[u8], samples: &mut u64, budget: &mut Budget) -> Result<(), FieldError> {
-        match varint(rest)? {
-            0x0a => {
-                delimited(rest)?;
-                self.sample_types += 1;
-            }
-            0x12 => {
-                delimited(rest)?;
-                *samples += 1;
-            }
-            0x1a => self.mappings.add(id_of(delimited(rest)?)?, "mapping", budget)?,
-            0x22 => self.locations.add(id_of(delimited(rest)?)?, "location", budget)?,
-            0x2a => self.functions.add(id_of(delimited(rest)?)?, "function", budget)?,
+    fn field(
+        &mut self,
+        reader: &mut Reader<'_>,
+        samples: &mut u64,
+        budget: &mut Budget,
+    ) -> Result<(), FieldError> {
+        let tag = reader.varint()?;
+        match tag {
+            0x1a => self.mappings.add(id_of(reader)?, "mapping", budget)?,
+            0x22 => self.locations.add(id_of(reader)?, "location", budget)?,
+            0x2a => self.functions.add(id_of(reader)?, "function", budget)?,
             0x32 => {
-                if delimited(rest)? == DIFFERENCE_KEY {
+                let end = reader.delimited()?;
+                if reader.until(end) == DIFFERENCE_KEY {
                     self.difference_key = u32::try_from(self.strings).ok().map(StringIndex);
                 }
                 self.strings += 1;
+                reader.skip_to(end);
             }
-            0x6a => {
-                delimited(rest)?;
+            _ => {
+                self.sample_types += usize::from(tag == 0x0a);
+                *samples += u64::from(tag == 0x12);
+                // wire types that do not fit are judged by the pass that knows the fields
+                reader.skip_value(tag, 0)?;
             }
-            0x5a => {
-                delimited(rest)?;
-            }
-            0x38 | 0x40 | 0x48 | 0x50 | 0x60 | 0x68 | 0x70 | 0x78 => {
-                varint(rest)?;
-            }
-            tag => skip(tag, 15, rest)?,
         }
         Ok(())
     }
@@ -159,22 +157,15 @@ impl From<Fault> for FieldError {
 }
 
 /// Field 1 of a mapping, location or function; the last one counts.
-fn id_of(mut message: &[u8]) -> Result<u64, Fault> {
+fn id_of(reader: &mut Reader<'_>) -> Result<u64, Fault> {
+    let end = reader.delimited()?;
     let mut id = 0;
-    while !message.is_empty() {
-        match varint(&mut message)? {
-            0x08 => id = varint(&mut message)?,
-            tag => match tag & 7 {
-                0 => {
-                    varint(&mut message)?;
-                }
-                2 => {
-                    delimited(&mut message)?;
-                }
-                // fixed-size and unknown types are judged by the pass that knows the message
-                _ => skip(tag | 1 << 20, 0, &mut message)?,
-            },
+    while reader.at() < end {
+        match reader.varint()? {
+            0x08 => id = reader.varint()?,
+            tag => reader.skip_value(tag, 0)?,
         }
     }
+    reader.done(end)?;
     Ok(id)
 }

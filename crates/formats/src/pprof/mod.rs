@@ -9,8 +9,11 @@
 mod encode;
 mod finish;
 mod ids;
+mod packed;
 mod pass;
-mod stack;
+mod sample;
+mod strings;
+mod tables;
 mod wire;
 
 pub use encode::encode_pprof;
@@ -100,6 +103,7 @@ fn attempt<const CAREFUL: bool>(
         times_seen: 0,
         depth_max: 0,
         lines_max: 0,
+        string_length_max: 0,
         noted: None,
     };
     if let Err(fault) = pass.run() {
@@ -113,8 +117,11 @@ fn attempt<const CAREFUL: bool>(
     if !CAREFUL && !trust_was_right(pass.trusted, pass.columns) {
         return Err(Ended::Odd);
     }
-    let (counts, depth_max, lines_max) = (pass.counts, pass.depth_max, pass.lines_max);
+    let Pass { counts, depth_max, lines_max, string_length_max, .. } = pass;
     let mut altered = Altered::default();
+    if let Err(error) = strings::check(text, columns, string_length_max, limits, &mut altered) {
+        return Err(Ended::Wrong(error));
+    }
     let mut finish = Finish { text, columns, budget, limits, altered: &mut altered, added };
     match finish.run(counts, depth_max, lines_max) {
         Ok(()) => Ok(altered),
@@ -126,10 +133,10 @@ fn attempt<const CAREFUL: bool>(
 /// Whether every id and index that the quick pass took for a position is one.
 fn trust_was_right(trusted: Trusted, columns: &Columns) -> bool {
     let is_within = |largest: u64, count: usize| largest < count as u64;
-    (is_within(trusted.location_id, columns.locations.len())
-        || columns.stacks.is_empty() && trusted.location_id == 0)
-        && (is_within(trusted.function_id, columns.functions.len())
-            || columns.lines.is_empty() && trusted.function_id == 0)
-        && trusted.mapping_id <= columns.mappings.len() as u64
+    (is_within(trusted.location, columns.locations.len())
+        || columns.stacks.is_empty() && trusted.location == 0)
+        && (is_within(trusted.function, columns.functions.len())
+            || columns.lines.is_empty() && trusted.function == 0)
+        && trusted.mapping <= columns.mappings.len() as u64
         && is_within(trusted.string, columns.strings.len())
 }

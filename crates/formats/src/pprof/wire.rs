@@ -10,8 +10,8 @@ pub(crate) enum Fault {
     Truncated,
     /// A number has more than ten bytes.
     VarintTooLong,
-    /// A length reaches beyond the end of the message.
-    LengthBeyondEnd,
+    /// A field reaches beyond the end of its message.
+    BeyondEnd,
     /// A field has a wire type that does not exist.
     WireType {
         /// The field number.
@@ -43,7 +43,7 @@ impl std::fmt::Display for Fault {
         match self {
             Self::Truncated => formatter.write_str("ends inside a number"),
             Self::VarintTooLong => formatter.write_str("a number has more than 10 bytes"),
-            Self::LengthBeyondEnd => formatter.write_str("a length reaches beyond the end"),
+            Self::BeyondEnd => formatter.write_str("a field reaches beyond the end"),
             Self::WireType { field } => write!(formatter, "field {field} has an unknown wire type"),
             Self::Misfit { field } => write!(formatter, "field {field} has the wrong wire type"),
             Self::FieldZero => formatter.write_str("field number 0"),
@@ -85,69 +85,141 @@ pub(crate) fn narrow(value: usize) -> u32 {
     u32::try_from(value).unwrap_or(u32::MAX)
 }
 
-/// Reads a varint.
-#[inline(always)]
-pub(crate) fn varint(rest: &mut &[u8]) -> Result<u64, Fault> {
-    match *rest {
-        [first, tail @ ..] if *first < 0x80 => {
-            *rest = tail;
-            Ok(u64::from(*first))
+/// A place in the text that is read. Messages are read to their `end`; a field that reaches beyond it is noticed there
+/// (see [`Reader::done`]), so that numbers can be read eight bytes at a time whatever follows them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reader<'a> {
+    text: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// At a place of a text.
+    #[inline(always)]
+    pub(crate) fn new(text: &'a [u8], at: usize) -> Self {
+        Self { text, at }
+    }
+
+    /// Bytes before this place.
+    #[inline(always)]
+    pub(crate) fn at(&self) -> usize {
+        self.at
+    }
+
+    /// Goes on by some bytes.
+    #[inline(always)]
+    pub(crate) fn advance(&mut self, bytes: usize) {
+        self.at += bytes;
+    }
+
+    /// The bytes from here to `end`.
+    #[inline(always)]
+    pub(crate) fn until(&self, end: usize) -> &'a [u8] {
+        self.text.get(self.at..end).unwrap_or_default()
+    }
+
+    /// Goes to `end`, which [`Reader::delimited`] gave.
+    #[inline(always)]
+    pub(crate) fn skip_to(&mut self, end: usize) {
+        self.at = end;
+    }
+
+    /// The next eight bytes, where there are as many.
+    #[inline(always)]
+    pub(crate) fn word(&self) -> Option<u64> {
+        let eight = self.text.get(self.at..)?.first_chunk::<8>()?;
+        Some(u64::from_le_bytes(*eight))
+    }
+
+    /// Whether a message that goes to `end` has been read whole.
+    ///
+    /// # Errors
+    /// When its last field went beyond it.
+    #[inline(always)]
+    pub(crate) fn done(&self, end: usize) -> Result<(), Fault> {
+        if self.at == end { Ok(()) } else { Err(Fault::BeyondEnd) }
+    }
+
+    /// Reads a varint.
+    #[inline(always)]
+    pub(crate) fn varint(&mut self) -> Result<u64, Fault> {
+        if let Some(word) = self.word() {
+            if word & 0x80 == 0 {
+                self.at += 1;
+                return Ok(word & 0x7f);
+            }
+            if word & 0x8000 == 0 {
+                self.at += 2;
+                return Ok(word & 0x7f | word >> 1 & 0x3f80);
+            }
+            let last = !word & MORE;
+            if last != 0 {
+                // `last ^ (last - 1)` has all bits up to and including the end bit of the first byte without a follower
+                self.at += (last.trailing_zeros() as usize >> 3) + 1;
+                return Ok(squeeze(word & (last ^ last.wrapping_sub(1))));
+            }
         }
-        [first, second, tail @ ..] if *second < 0x80 => {
-            *rest = tail;
-            Ok(u64::from(*first & 0x7f) | u64::from(*second) << 7)
+        let (value, at) = slow_varint(self.text, self.at)?;
+        self.at = at;
+        Ok(value)
+    }
+
+    /// Reads a length; gives the place where that many bytes end, which is inside the text.
+    #[inline(always)]
+    pub(crate) fn delimited(&mut self) -> Result<usize, Fault> {
+        let length = self.varint()?;
+        let left = self.text.len() - self.at;
+        match usize::try_from(length) {
+            Ok(length) if length <= left => Ok(self.at + length),
+            _ => Err(Fault::BeyondEnd),
         }
-        _ => long_varint(rest),
+    }
+
+    /// Whether the next field before `end` has this one-byte tag; steps over the tag if so.
+    ///
+    /// Producers write fields in the order of their numbers, so asking for them in that order predicts well.
+    #[inline(always)]
+    pub(crate) fn is_next(&mut self, tag: u8, end: usize) -> bool {
+        if self.at < end && self.text.get(self.at) == Some(&tag) {
+            self.at += 1;
+            return true;
+        }
+        false
+    }
+
+    /// Reads a varint where the next field has this tag; else 0, which is what an absent field means.
+    #[inline(always)]
+    pub(crate) fn varint_if(&mut self, tag: u8, end: usize) -> Result<u64, Fault> {
+        if self.is_next(tag, end) { self.varint() } else { Ok(0) }
+    }
+
+    /// Skips the value of a field that the caller does not know. Fields `1..=known_max` exist, so they are here only
+    /// because their wire type is wrong.
+    #[inline(always)]
+    pub(crate) fn skip(&mut self, tag: u64, known_max: u32) -> Result<(), Fault> {
+        self.at = skip_unknown(self.text, self.at, tag, known_max)?;
+        Ok(())
+    }
+
+    /// Skips a value of any field.
+    #[inline(always)]
+    pub(crate) fn skip_value(&mut self, tag: u64, field: u32) -> Result<(), Fault> {
+        match tag & 7 {
+            0 => {
+                self.varint()?;
+            }
+            1 => self.at += 8,
+            2 => self.at = self.delimited()?,
+            5 => self.at += 4,
+            _ => return Err(Fault::WireType { field }),
+        }
+        if self.at > self.text.len() { Err(Fault::BeyondEnd) } else { Ok(()) }
     }
 }
 
-/// Reads a varint of three bytes or more.
-#[inline]
-fn long_varint(rest: &mut &[u8]) -> Result<u64, Fault> {
-    if let Some((chunk, _)) = rest.split_first_chunk::<8>() {
-        let word = u64::from_le_bytes(*chunk);
-        let last = !word & MORE;
-        if last != 0 {
-            // `last ^ (last - 1)` has all bits up to and including the end bit of the first byte without a follower
-            let value = squeeze(word & (last ^ last.wrapping_sub(1)));
-            *rest = &rest[(last.trailing_zeros() as usize >> 3) + 1..];
-            return Ok(value);
-        }
-    }
-    slow_varint(rest)
-}
-
-/// Reads a varint byte by byte: of nine or ten bytes, or near the end of the message.
 #[cold]
 #[inline(never)]
-fn slow_varint(rest: &mut &[u8]) -> Result<u64, Fault> {
-    let mut value = 0_u64;
-    for (position, &byte) in rest.iter().enumerate().take(10) {
-        // bits beyond the 64th are lost, as every protobuf reader does it
-        value |= u64::from(byte & 0x7f) << (7 * position);
-        if byte < 0x80 {
-            *rest = &rest[position + 1..];
-            return Ok(value);
-        }
-    }
-    Err(if rest.len() < 10 { Fault::Truncated } else { Fault::VarintTooLong })
-}
-
-/// Reads a length and that many bytes.
-#[inline(always)]
-pub(crate) fn delimited<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], Fault> {
-    let length = varint(rest)?;
-    let length = usize::try_from(length).map_err(|_| Fault::LengthBeyondEnd)?;
-    let (inside, tail) = rest.split_at_checked(length).ok_or(Fault::LengthBeyondEnd)?;
-    *rest = tail;
-    Ok(inside)
-}
-
-/// Skips the value of a field that the caller does not know. Fields `1..=known_max` exist, so they are here only
-/// because their wire type is wrong.
-#[cold]
-#[inline(never)]
-pub(crate) fn skip(tag: u64, known_max: u32, rest: &mut &[u8]) -> Result<(), Fault> {
+fn skip_unknown(text: &[u8], at: usize, tag: u64, known_max: u32) -> Result<usize, Fault> {
     let field = low32((tag >> 3).min(u64::from(u32::MAX)));
     if field == 0 {
         return Err(Fault::FieldZero);
@@ -155,13 +227,27 @@ pub(crate) fn skip(tag: u64, known_max: u32, rest: &mut &[u8]) -> Result<(), Fau
     if field <= known_max {
         return Err(Fault::Misfit { field });
     }
-    match tag & 7 {
-        0 => varint(rest).map(|_| ()),
-        1 => rest.split_at_checked(8).map(|(_, tail)| *rest = tail).ok_or(Fault::Truncated),
-        2 => delimited(rest).map(|_| ()),
-        5 => rest.split_at_checked(4).map(|(_, tail)| *rest = tail).ok_or(Fault::Truncated),
-        _ => Err(Fault::WireType { field }),
+    let mut reader = Reader::new(text, at);
+    reader.skip_value(tag, field)?;
+    Ok(reader.at)
+}
+
+/// Reads a varint byte by byte: of nine or ten bytes, or near the end of the text. Gives the place behind it, too.
+///
+/// A function of values: if it took a reference, readers would have to live in memory everywhere.
+#[cold]
+#[inline(never)]
+fn slow_varint(text: &[u8], at: usize) -> Result<(u64, usize), Fault> {
+    let rest = text.get(at..).unwrap_or_default();
+    let mut value = 0_u64;
+    for (position, &byte) in rest.iter().enumerate().take(10) {
+        // bits beyond the 64th are lost, as every protobuf reader does it
+        value |= u64::from(byte & 0x7f) << (7 * position);
+        if byte < 0x80 {
+            return Ok((value, at + position + 1));
+        }
     }
+    Err(if rest.len() < 10 { Fault::Truncated } else { Fault::VarintTooLong })
 }
 
 #[cfg(test)]
@@ -185,9 +271,9 @@ mod tests {
                 for padding in [0, 1, 12] {
                     let mut bytes = write(value);
                     bytes.extend(std::iter::repeat_n(0xff, padding));
-                    let mut rest = bytes.as_slice();
-                    assert_eq!(varint(&mut rest), Ok(value));
-                    assert_eq!(rest.len(), padding);
+                    let mut reader = Reader::new(&bytes, 0);
+                    assert_eq!(reader.varint(), Ok(value));
+                    assert_eq!(reader.at(), bytes.len() - padding);
                 }
             }
         }
@@ -195,8 +281,8 @@ mod tests {
 
     #[test]
     fn bad_varints() {
-        assert_eq!(varint(&mut &[][..]), Err(Fault::Truncated));
-        assert_eq!(varint(&mut &[0x80, 0x80, 0x80][..]), Err(Fault::Truncated));
-        assert_eq!(varint(&mut &[0x80; 20][..]), Err(Fault::VarintTooLong));
+        assert_eq!(Reader::new(&[], 0).varint(), Err(Fault::Truncated));
+        assert_eq!(Reader::new(&[0x80; 3], 0).varint(), Err(Fault::Truncated));
+        assert_eq!(Reader::new(&[0x80; 20], 0).varint(), Err(Fault::VarintTooLong));
     }
 }
