@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use block::Dataset;
-use profile::ProfileId;
+use profile::{ProfileId, Tenant};
 
 use crate::{
     NewProfile, PushError,
     identity::profile_id,
-    partition::{InternBuffer, Partition, Wanted, column_totals},
+    partition::{HeadProfile, Partition, PushBuffer, Wanted, check_sums},
 };
 
 /// A head of one service that nothing writes to disk.
@@ -20,8 +20,7 @@ use crate::{
 /// ```
 pub struct MemoryDataset {
     partition: Arc<Partition>,
-    buffer: InternBuffer,
-    rows: Vec<u8>,
+    buffer: PushBuffer,
 }
 
 impl MemoryDataset {
@@ -29,9 +28,8 @@ impl MemoryDataset {
     #[must_use]
     pub fn new(service: &str) -> Self {
         Self {
-            partition: Arc::new(Partition::new(service)),
-            buffer: InternBuffer::default(),
-            rows: Vec::new(),
+            partition: Arc::new(Partition::new(Tenant::anonymous(), service, 0)),
+            buffer: PushBuffer::default(),
         }
     }
 
@@ -41,7 +39,7 @@ impl MemoryDataset {
     /// # Errors
     /// When the sum of a column does not fit in 64 bits.
     pub fn add(&mut self, new: &NewProfile<'_>) -> Result<ProfileId, PushError> {
-        let totals = column_totals(&new.profile)?;
+        check_sums(&new.profile)?;
         let wanted = Wanted {
             labels: &new.labels,
             name: new.name,
@@ -50,15 +48,9 @@ impl MemoryDataset {
             id: new.id.unwrap_or_else(|| profile_id(new)),
         };
         let mut writer = self.partition.lock();
-        let meta = self.partition.intern(
-            &mut writer,
-            &wanted,
-            &new.profile,
-            totals,
-            &mut self.buffer,
-            &mut self.rows,
-        );
-        self.partition.publish(&mut writer, meta, &self.rows);
+        let interned = self.partition.intern(&mut writer, &wanted, &new.profile, &mut self.buffer);
+        let meta = self.partition.encode_rows(interned, &wanted, &new.profile, &mut self.buffer);
+        self.partition.publish_profile(HeadProfile { meta, rows: self.buffer.rows.as_slice().into() });
         self.buffer.shrink();
         Ok(wanted.id)
     }

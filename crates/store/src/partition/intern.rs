@@ -224,6 +224,14 @@ impl Interner {
         }
     }
 
+    /// Appends a function that a log record brings.
+    pub(super) fn replay_function(&mut self, tables: &Tables, record: [u32; 5]) -> u32 {
+        let [name, system_name, file, ..] = record;
+        let frame = self.named_frame(tables, name, system_name, file);
+        self.function_frames.push(frame);
+        tables.functions.push(record)
+    }
+
     /// The frame of a function that has a name of some kind.
     fn named_frame(&mut self, tables: &Tables, name: u32, system_name: u32, file: u32) -> u32 {
         if name == 0 && system_name == 0 {
@@ -427,7 +435,7 @@ impl Interner {
     }
 
     /// Appends a node; finds or makes the function nodes of its frames, outermost first.
-    pub(crate) fn add_node(&mut self, tables: &Tables, parent: u32, location: u32) -> u32 {
+    pub(super) fn add_node(&mut self, tables: &Tables, parent: u32, location: u32) -> u32 {
         let mut function_node = if parent == NONE { NONE } else { tables.nodes.get(parent)[2] };
         let [mapping, address_low, address_high, first, lines_and_fold] = tables.locations.get(location);
         let address = join_words(address_low, address_high);

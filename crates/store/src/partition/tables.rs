@@ -4,6 +4,7 @@
 //! to the first ([`Lengths::of`]) never meets a reference that leads nowhere.
 
 use block::{ProfileMeta, Series, StoredHeader};
+use profile::{LabelSet, ProfileId, Timestamp};
 
 use crate::append::{ObjectColumn, WordColumn};
 
@@ -14,6 +15,21 @@ pub(crate) struct HeadProfile {
     pub(crate) meta: ProfileMeta,
     /// Its rows, see `rows`.
     pub(crate) rows: Box<[u8]>,
+}
+
+/// An upload kept whole, in the head.
+#[derive(Debug)]
+pub(crate) struct HeadAttachment {
+    /// Its id.
+    pub(crate) id: ProfileId,
+    /// Labels with `service_name`.
+    pub(crate) labels: LabelSet,
+    /// What it is.
+    pub(crate) kind: String,
+    /// When it was taken.
+    pub(crate) time: Timestamp,
+    /// The bytes as sent.
+    pub(crate) body: Box<[u8]>,
 }
 
 /// All tables. The word columns hold, in this order:
@@ -46,6 +62,8 @@ pub(crate) struct Tables {
     pub(crate) series: ObjectColumn<Series>,
     /// Profiles.
     pub(crate) profiles: ObjectColumn<HeadProfile>,
+    /// Uploads kept whole.
+    pub(crate) attachments: ObjectColumn<HeadAttachment>,
 }
 
 impl Tables {
@@ -66,6 +84,7 @@ impl Tables {
             headers: ObjectColumn::new(),
             series: ObjectColumn::new(),
             profiles: ObjectColumn::new(),
+            attachments: ObjectColumn::new(),
         };
         tables.text.push(Box::default());
         tables.strings.push([0; 3]);
@@ -98,6 +117,7 @@ impl Tables {
             self.headers.bytes(),
             self.series.bytes(),
             self.profiles.bytes(),
+            self.attachments.bytes(),
         ]
         .iter()
         .sum()

@@ -10,7 +10,7 @@ use profile::{
 };
 use proptest::prelude::*;
 
-use super::{InternBuffer, Partition, Wanted, column_totals, rows};
+use super::{HeadProfile, Partition, PushBuffer, Wanted, check_sums, rows};
 use crate::PushError;
 
 /// Columns with their text.
@@ -224,7 +224,7 @@ fn sketches() -> impl Strategy<Value = Sketch> {
     })
 }
 
-fn add(partition: &Partition, sketch: &Sketch, buffer: &mut InternBuffer) {
+fn add(partition: &Partition, sketch: &Sketch, buffer: &mut PushBuffer) {
     let labels = LabelSet::from_pairs([("service_name", "s")]).unwrap();
     let wanted = Wanted {
         labels: &labels,
@@ -233,11 +233,11 @@ fn add(partition: &Partition, sketch: &Sketch, buffer: &mut InternBuffer) {
         time: Timestamp(1),
         id: ProfileId(1),
     };
-    let totals = column_totals(&sketch.profile()).unwrap();
+    check_sums(&sketch.profile()).unwrap();
     let mut writer = partition.lock();
-    let mut bytes = Vec::new();
-    let meta = partition.intern(&mut writer, &wanted, &sketch.profile(), totals, buffer, &mut bytes);
-    partition.publish(&mut writer, meta, &bytes);
+    let interned = partition.intern(&mut writer, &wanted, &sketch.profile(), buffer);
+    let meta = partition.encode_rows(interned, &wanted, &sketch.profile(), buffer);
+    partition.publish_profile(HeadProfile { meta, rows: buffer.rows.as_slice().into() });
 }
 
 proptest! {
@@ -245,8 +245,8 @@ proptest! {
 
     #[test]
     fn what_was_interned_is_read(sketches in prop::collection::vec(sketches(), 1..5)) {
-        let partition = Arc::new(Partition::new("s"));
-        let mut buffer = InternBuffer::default();
+        let partition = Arc::new(Partition::new(Tenant::anonymous(), "s", 0));
+        let mut buffer = PushBuffer::default();
         for sketch in &sketches {
             add(&partition, sketch, &mut buffer);
         }
@@ -275,8 +275,8 @@ proptest! {
         bit in 0u8..8,
         cut in any::<prop::sample::Index>(),
     ) {
-        let partition = Arc::new(Partition::new("s"));
-        add(&partition, &sketch, &mut InternBuffer::default());
+        let partition = Arc::new(Partition::new(Tenant::anonymous(), "s", 0));
+        add(&partition, &sketch, &mut PushBuffer::default());
         let mut bytes = partition.tables.profiles.get(0).unwrap().rows.to_vec();
         let position = at.index(bytes.len());
         bytes[position] ^= 1 << bit;
@@ -324,8 +324,8 @@ fn simple(stacks: &[(&[&str], &[i64])]) -> Sketch {
 
 #[test]
 fn equal_stacks_are_added_up_and_share_nodes() {
-    let partition = Arc::new(Partition::new("s"));
-    let mut buffer = InternBuffer::default();
+    let partition = Arc::new(Partition::new(Tenant::anonymous(), "s", 0));
+    let mut buffer = PushBuffer::default();
     add(&partition, &simple(&[(&["b", "a"], &[10]), (&["b", "a"], &[10]), (&["a"], &[1])]), &mut buffer);
     add(&partition, &simple(&[(&["c", "b", "a"], &[5])]), &mut buffer);
     let snapshot = partition.snapshot();
@@ -336,7 +336,7 @@ fn equal_stacks_are_added_up_and_share_nodes() {
 
 #[test]
 fn function_nodes_ignore_lines_and_addresses_of_named_frames() {
-    let partition = Arc::new(Partition::new("s"));
+    let partition = Arc::new(Partition::new(Tenant::anonymous(), "s", 0));
     let mut sketch = simple(&[(&["f"], &[1])]);
     let mut second = sketch.columns.locations[0];
     second.address = 99;
@@ -344,15 +344,15 @@ fn function_nodes_ignore_lines_and_addresses_of_named_frames() {
     sketch.columns.stacks.push(LocationIndex(1));
     sketch.columns.stack_ends.push(2);
     sketch.columns.values.push(1);
-    add(&partition, &sketch, &mut InternBuffer::default());
+    add(&partition, &sketch, &mut PushBuffer::default());
     let snapshot = partition.snapshot();
     assert_eq!((Symbols::node_count(&snapshot), snapshot.function_node_count()), (2, 1));
 }
 
 #[test]
 fn c018_frames_without_names_are_known_by_their_place_in_the_file() {
-    let partition = Arc::new(Partition::new("s"));
-    let mut buffer = InternBuffer::default();
+    let partition = Arc::new(Partition::new(Tenant::anonymous(), "s", 0));
+    let mut buffer = PushBuffer::default();
     for start in [0xffff_ffff_8100_0000u64, 0x1000] {
         let mut sketch = Sketch::new();
         let file = sketch.string("kernel");
@@ -385,13 +385,13 @@ fn c018_frames_without_names_are_known_by_their_place_in_the_file() {
 #[test]
 fn sums_that_do_not_fit_are_refused_before_anything_is_kept() {
     let sketch = simple(&[(&["a"], &[i64::MAX, 0]), (&["b"], &[1, 0])]);
-    assert!(matches!(column_totals(&sketch.profile()), Err(PushError::Invalid { .. })));
+    assert!(matches!(check_sums(&sketch.profile()), Err(PushError::Invalid { .. })));
 }
 
 #[test]
 fn snapshots_do_not_grow() {
-    let partition = Arc::new(Partition::new("s"));
-    let mut buffer = InternBuffer::default();
+    let partition = Arc::new(Partition::new(Tenant::anonymous(), "s", 0));
+    let mut buffer = PushBuffer::default();
     add(&partition, &simple(&[(&["a"], &[1])]), &mut buffer);
     let before = partition.snapshot();
     add(&partition, &simple(&[(&["b"], &[1])]), &mut buffer);
