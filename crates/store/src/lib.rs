@@ -13,14 +13,29 @@ pub mod object;
 pub mod retention;
 
 mod append;
-mod contract;
+mod blocks;
+mod error;
+mod flush;
+mod generation;
 mod hash;
 mod identity;
+mod limits;
+mod log;
+mod maintenance;
 mod memory;
+mod options;
 mod partition;
+mod push;
+mod pushed;
+mod recent;
+mod recover;
+mod store;
+mod view;
 
-pub use contract::{
-    Accepted, Attachment, NewAttachment, NewProfile, Outcome, PushError, Store, StoreError, StoreOptions,
-    StoreState, StoreStats, Ticket, View,
-};
+pub use error::StoreError;
 pub use memory::MemoryDataset;
+pub use options::{StoreOptions, StoreState, StoreStats};
+pub use pushed::{Accepted, Attachment, NewAttachment, NewProfile, Outcome, PushError, Ticket};
+pub use recover::RecoveryReport;
+pub use store::Store;
+pub use view::View;

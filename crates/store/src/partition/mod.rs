@@ -43,7 +43,7 @@ use self::{
     symbols::Holes,
     tables::Lengths,
 };
-use crate::PushError;
+use crate::{PushError, limits::BASELINE_AGE_MAX};
 
 /// Names of datasets, unique in this process.
 static NEXT_DATASET: AtomicU64 = AtomicU64::new(1);
@@ -77,6 +77,8 @@ pub(crate) struct Writer {
     pub(crate) known: HashMap<ProfileId, u64>,
     /// Last values of cumulative series, by series.
     pub(crate) baselines: HashMap<u32, Baseline>,
+    /// Whether a later generation has the baselines.
+    has_carried: bool,
 }
 
 /// Memory that one push needs; kept from one to the next.
@@ -90,16 +92,38 @@ pub(crate) struct PushBuffer {
     pub(crate) baseline: Vec<u8>,
     /// The log record.
     pub(crate) record: Vec<u8>,
+    compressor: Option<zstd::bulk::Compressor<'static>>,
+    compressed: Vec<u8>,
 }
 
+/// Level of log records: the fastest, which is within 6 % of the next ones on records this small.
+const LOG_ZSTD_LEVEL: i32 = 1;
+
 impl PushBuffer {
+    /// The record compressed, and its length before; 0 stands for "as it is" where compressing failed.
+    pub(crate) fn compress(&mut self) -> (u32, Vec<u8>) {
+        let Ok(raw_length) = u32::try_from(self.record.len()) else { return (0, self.record.clone()) };
+        if self.compressor.is_none() {
+            self.compressor = zstd::bulk::Compressor::new(LOG_ZSTD_LEVEL).ok();
+        }
+        let Some(compressor) = &mut self.compressor else { return (0, self.record.clone()) };
+        self.compressed.clear();
+        self.compressed.reserve(zstd::zstd_safe::compress_bound(self.record.len()));
+        match compressor.compress_to_buffer(&self.record, &mut self.compressed) {
+            Ok(_) => (raw_length, self.compressed.as_slice().into()),
+            Err(_) => (0, self.record.clone()),
+        }
+    }
+
     /// Gives back memory that a very large profile left behind.
     pub(crate) fn shrink(&mut self) {
         self.intern.shrink();
         self.difference.shrink(KEPT_BYTES_MAX);
-        for bytes in [&mut self.rows, &mut self.baseline, &mut self.record] {
+        for bytes in [&mut self.rows, &mut self.baseline, &mut self.record, &mut self.compressed] {
             if bytes.capacity() > KEPT_BYTES_MAX {
                 *bytes = Vec::new();
+                // Its tables have grown with the record.
+                self.compressor = None;
             }
         }
     }
@@ -177,6 +201,7 @@ impl Partition {
                 holes: Holes::default(),
                 known: HashMap::new(),
                 baselines: HashMap::new(),
+                has_carried: false,
             }),
             payload_bytes: AtomicU64::new(0),
         }
@@ -307,17 +332,24 @@ impl Partition {
     }
 
     /// Takes the baselines that `older`, a partition of the same service, has and this one has not. Calls `keep` for
-    /// each with the record that makes it durable; it answers the place in the log.
+    /// each when the record that makes it durable is in the buffer; it answers the place in the log.
     pub(crate) fn carry_baselines(
         self: &Arc<Self>,
         older: &Arc<Self>,
+        arrival: Timestamp,
         buffer: &mut PushBuffer,
-        mut keep: impl FnMut(&[u8]) -> u64,
+        mut keep: impl FnMut(&mut PushBuffer) -> u64,
     ) {
         let snapshot = older.snapshot();
-        let older_writer = older.lock();
+        let mut older_writer = older.lock();
         let mut writer = self.lock();
+        if std::mem::replace(&mut older_writer.has_carried, true) {
+            return;
+        }
         for (&position, known) in &older_writer.baselines {
+            if arrival.0.saturating_sub(known.time.0) > baseline_age_max() {
+                continue;
+            }
             let Some(series) = older.tables.series.get(position) else { continue };
             let mut rows = Rows::default();
             if rows::decode(&known.rows, &mut rows).is_err() {
@@ -342,11 +374,22 @@ impl Partition {
                 time: known.time,
                 rows: &buffer.baseline,
             };
-            record::encode(self, &mut writer, &entry, known.time, &mut buffer.record);
-            let ticket = keep(&buffer.record);
+            record::encode(self, &mut writer, &entry, arrival, &mut buffer.record);
+            let ticket = keep(buffer);
             let rows = buffer.baseline.as_slice().into();
             writer.baselines.insert(interned.series, Baseline { rows, time: known.time, ticket });
         }
+    }
+
+    /// Whether some cumulative series has a baseline here that no later generation has.
+    pub(crate) fn has_baselines(&self) -> bool {
+        let writer = self.lock();
+        !writer.has_carried && !writer.baselines.is_empty()
+    }
+
+    /// Entries of the largest table.
+    pub(crate) fn symbols(&self) -> u32 {
+        self.tables.nodes.len().max(self.tables.label_pairs.len()).max(self.tables.lines.len())
     }
 
     /// Everything that is visible now.
@@ -375,6 +418,11 @@ impl Partition {
         let bytes: usize = chunks.map(|text| text.len()).sum();
         self.payload_bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
+}
+
+/// [`BASELINE_AGE_MAX`] in ns.
+fn baseline_age_max() -> i64 {
+    i64::try_from(BASELINE_AGE_MAX.as_nanos()).unwrap_or(i64::MAX)
 }
 
 fn meta_of(rows: &RowBuffer, interned: Interned, wanted: &Wanted<'_>, profile: &Profile<'_>) -> ProfileMeta {

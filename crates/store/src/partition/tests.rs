@@ -8,6 +8,7 @@ use profile::{
     MappingIndex, Profile, ProfileId, SampleLabel, StringIndex, StringRange, Temporality, Timestamp,
     ValueType,
 };
+use profile::Tenant;
 use proptest::prelude::*;
 
 use super::{HeadProfile, Partition, PushBuffer, Wanted, check_sums, rows};

@@ -1,0 +1,263 @@
+//! From heads to blocks.
+//!
+//! A flush seals the live generation and puts an empty one in its place, takes cumulative baselines over, writes one
+//! block per tenant and UTC day, commits all blocks and the end of the generation in one catalogue edit, puts the blocks
+//! in the generation's place in what queries see, and only then removes the log file. A crash anywhere leaves either
+//! the log or the edit, never both in use: a log whose generation the catalogue calls done is not read again.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, PoisonError, atomic::Ordering},
+};
+
+use block::{AttachmentPart, BlockInput, BlockSummary, Dataset as _, DatasetPart, write_block};
+use object_store::{
+    Error as ObjectError, ObjectStore as _, ObjectStoreExt as _, PutMode, PutOptions, PutPayload, path::Path,
+};
+use profile::{Tenant, Timestamp};
+
+use crate::{
+    StoreError,
+    blocks::OpenBlock,
+    catalogue::{BlockEntry, Edit},
+    generation::Generation,
+    log::file_name,
+    partition::{HeadSnapshot, Partition, PushBuffer},
+    store::{Published, Shared},
+};
+
+/// Folder of blocks within the data folder.
+pub(crate) const BLOCK_FOLDER: &str = "blocks";
+
+/// Length of a day, ns; blocks are cut at UTC midnight (D22).
+const DAY_NANOS: i64 = 86_400_000_000_000;
+
+/// What one block is to hold.
+struct BlockPlan {
+    tenant: Tenant,
+    /// Days since the epoch.
+    day: i64,
+    generation: u64,
+    arrived: Timestamp,
+    datasets: Vec<(HeadSnapshot, Vec<u32>)>,
+    /// Partition and positions of attachments.
+    attachments: Vec<(Arc<Partition>, u32)>,
+}
+
+impl Shared {
+    /// See [`crate::Store::flush`].
+    pub(crate) async fn flush(self: &Arc<Self>) -> Result<(), StoreError> {
+        let _one = self.flushing.lock().await;
+        let shared = Arc::clone(self);
+        let carried = blocking("sealing the head", move || {
+            shared.seal_live();
+            shared.carry_all()
+        })
+        .await?;
+        self.log.durable(carried).await?;
+        loop {
+            let published = self.published();
+            let Some(oldest) = published.sealed.first() else { return Ok(()) };
+            self.flush_generation(Arc::clone(oldest)).await?;
+        }
+    }
+
+    /// Puts an empty generation in the place of the live one. One without records stays.
+    fn seal_live(&self) {
+        let sealed = {
+            let _gate = self.gate.write().unwrap_or_else(PoisonError::into_inner);
+            let published = self.published();
+            if published.live.first_record().is_none() {
+                return;
+            }
+            let live = Arc::new(Generation::new(published.live.number + 1));
+            self.publish(|old| Published {
+                live: Arc::clone(&live),
+                sealed: old.sealed.iter().chain([&old.live]).cloned().collect(),
+                blocks: old.blocks.clone(),
+            });
+            Arc::clone(&published.live)
+        };
+        sealed.seal();
+    }
+
+    /// Takes baselines of all sealed generations into the live one, newest first. Returns the log's place behind them.
+    fn carry_all(&self) -> u64 {
+        let _gate = self.gate.read().unwrap_or_else(PoisonError::into_inner);
+        let published = self.published();
+        let mut buffer = PushBuffer::default();
+        for generation in published.sealed.iter().rev() {
+            for (tenant, partitions) in generation.tenants() {
+                for older in partitions.iter().filter(|older| older.has_baselines()) {
+                    let partition = published.live.partition_or_new(&tenant, older.service());
+                    self.carry_from(&published.live, older, &partition, &mut buffer);
+                }
+            }
+        }
+        self.log.last_sequence()
+    }
+
+    /// Writes the blocks of a sealed generation and puts them in its place.
+    async fn flush_generation(self: &Arc<Self>, generation: Arc<Generation>) -> Result<(), StoreError> {
+        let number = generation.number;
+        let mut blocks = Vec::new();
+        for plan in plan(&generation) {
+            blocks.push(self.write_planned(plan).await?);
+        }
+        let edit = Edit {
+            added: blocks.iter().map(|block| block.entry.clone()).collect(),
+            generations_done: vec![number],
+            ..Edit::default()
+        };
+        self.catalogue.lock().await.append(&edit).await?;
+        self.publish(|old| Published {
+            live: Arc::clone(&old.live),
+            sealed: old.sealed.iter().filter(|sealed| sealed.number != number).cloned().collect(),
+            blocks: old.blocks.iter().cloned().chain(blocks.into_iter().map(Arc::new)).collect(),
+        });
+        self.counters.flushes.fetch_add(1, Ordering::Relaxed);
+        tracing::info!(generation = number, profiles = generation.profiles(), "head flushed to blocks");
+        let disk = Arc::clone(&self.disk);
+        blocking("removing a log file", move || match disk.remove(&file_name(number)) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                // The next start removes it; the catalogue says that it is done.
+                tracing::warn!(file = file_name(number), %error, "log file not removed");
+            }
+            _ => {}
+        })
+        .await
+    }
+
+    /// Writes one block and opens it.
+    async fn write_planned(self: &Arc<Self>, plan: BlockPlan) -> Result<OpenBlock, StoreError> {
+        let name = format!("{BLOCK_FOLDER}/{}/{:08}-{:020}.block", plan.tenant, plan.day, plan.generation);
+        let (generation, tenant) = (plan.generation, plan.tenant.as_str().to_owned());
+        let (bytes, summary) = blocking("writing a block", move || encode(&plan)).await??;
+        let path = Path::parse(&name)
+            .map_err(|error| StoreError::Io { what: name.clone(), reason: error.to_string() })?;
+        let failed = |error: ObjectError| StoreError::Io { what: name.clone(), reason: error.to_string() };
+        let put = || {
+            let options = PutOptions { mode: PutMode::Create, ..PutOptions::default() };
+            self.objects.put_opts(&path, PutPayload::from(bytes.clone()), options)
+        };
+        match put().await {
+            Ok(_) => {}
+            Err(ObjectError::AlreadyExists { .. }) => {
+                // An earlier try that did not come as far as the catalogue.
+                self.objects.delete(&path).await.map_err(failed)?;
+                put().await.map_err(failed)?;
+            }
+            Err(error) => return Err(failed(error)),
+        }
+        let entry = BlockEntry {
+            name: name.clone(),
+            tenant,
+            bytes: summary.bytes,
+            generation,
+            time_first: summary.time_first.0,
+            time_last: summary.time_last.0,
+            data_end: summary.data_end.0,
+            arrived: summary.arrived.0,
+            profiles: summary.profiles,
+            rows: summary.rows,
+        };
+        let objects = Arc::clone(&self.objects);
+        let open = blocking("opening a block", move || OpenBlock::open(&objects, entry)).await?;
+        // A block that cannot be read must not take the place of its log.
+        open.block()?;
+        Ok(open)
+    }
+
+    /// Takes blocks out of the catalogue and of what queries see, then removes their objects.
+    pub(crate) async fn drop_blocks(self: &Arc<Self>, names: &[String]) -> Result<(), StoreError> {
+        if names.is_empty() {
+            return Ok(());
+        }
+        let edit = Edit { removed: names.to_vec(), ..Edit::default() };
+        self.catalogue.lock().await.append(&edit).await?;
+        self.publish(|old| Published {
+            live: Arc::clone(&old.live),
+            sealed: old.sealed.clone(),
+            blocks: old.blocks.iter().filter(|block| !names.contains(&block.entry.name)).cloned().collect(),
+        });
+        for name in names {
+            self.cache.remove(name);
+            self.counters.blocks_dropped.fetch_add(1, Ordering::Relaxed);
+            let Ok(path) = Path::parse(name) else { continue };
+            if let Err(error) = self.objects.delete(&path).await {
+                // The next start removes it; the catalogue does not know it any more.
+                tracing::warn!(block = name, %error, "object of a dropped block not removed");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs work off the async threads.
+pub(crate) async fn blocking<T: Send + 'static>(
+    what: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, StoreError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.map_err(|error| StoreError::Io { what: what.to_owned(), reason: error.to_string() })
+}
+
+/// One plan per tenant and UTC day.
+fn plan(generation: &Generation) -> Vec<BlockPlan> {
+    let mut plans = Vec::new();
+    for (tenant, partitions) in generation.tenants() {
+        let mut days: BTreeMap<i64, BlockPlan> = BTreeMap::new();
+        let day_of = |time: Timestamp| time.0.div_euclid(DAY_NANOS);
+        let empty = |day| BlockPlan {
+            tenant: tenant.clone(),
+            day,
+            generation: generation.number,
+            arrived: generation.arrived(),
+            datasets: Vec::new(),
+            attachments: Vec::new(),
+        };
+        for partition in partitions {
+            let snapshot = partition.snapshot();
+            let mut profiles: BTreeMap<i64, Vec<u32>> = BTreeMap::new();
+            for position in 0..snapshot.profile_count() {
+                profiles.entry(day_of(snapshot.profile(position).time)).or_default().push(position);
+            }
+            for (day, positions) in profiles {
+                let plan = days.entry(day).or_insert_with(|| empty(day));
+                plan.datasets.push((snapshot.clone(), positions));
+            }
+            for (position, attachment) in (0..).zip(partition.tables().attachments.iter()) {
+                let day = day_of(attachment.time);
+                let plan = days.entry(day).or_insert_with(|| empty(day));
+                plan.attachments.push((Arc::clone(&partition), position));
+            }
+        }
+        plans.extend(days.into_values());
+    }
+    plans
+}
+
+fn encode(plan: &BlockPlan) -> Result<(bytes::Bytes, BlockSummary), StoreError> {
+    let datasets = plan.datasets.iter();
+    let attachments = plan.attachments.iter();
+    let input = BlockInput {
+        tenant: &plan.tenant,
+        datasets: datasets
+            .map(|(snapshot, profiles)| DatasetPart { dataset: snapshot, profiles: profiles.clone() })
+            .collect(),
+        attachments: attachments
+            .filter_map(|(partition, position)| partition.tables().attachments.get(*position))
+            .map(|attachment| AttachmentPart {
+                id: attachment.id,
+                labels: attachment.labels.clone(),
+                kind: &attachment.kind,
+                time: attachment.time,
+                body: &attachment.body,
+            })
+            .collect(),
+        arrived: plan.arrived,
+    };
+    let mut out = Vec::new();
+    let summary = write_block(&input, &mut out)?;
+    Ok((out.into(), summary))
+}

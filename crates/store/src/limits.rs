@@ -1,0 +1,38 @@
+//! Every limit of this crate, with its unit and its reason.
+
+use std::time::Duration;
+
+/// Largest log record before compression, bytes: a body of 256 MiB after inflation becomes rows and symbols of at most
+/// about its own size; the rest is room.
+pub(crate) const LOG_RECORD_BYTES_MAX: usize = 512 << 20;
+
+/// Records that may wait for the disk, bytes. A disk that takes 100 MB/s is behind by less than a second then; more
+/// waiting would only hide that it is too slow.
+pub(crate) const LOG_WAITING_BYTES_MAX: usize = 64 << 20;
+
+/// Heads may grow to this many times `flush_bytes` while a flush is under way, before pushes are refused.
+pub(crate) const HEAD_FLUSHES_MAX: u64 = 4;
+
+/// How long a push without a time of its own is recognised by its digest alone (D2).
+pub(crate) const DIGEST_MEMORY: Duration = Duration::from_secs(600);
+
+/// Digests of pushes without a time that are remembered; at 100 bytes each that is 10 MB. Beyond it the oldest go.
+pub(crate) const DIGESTS_MAX: usize = 100_000;
+
+/// A baseline that has not moved for this long is dropped with the next flush: its process is gone.
+pub(crate) const BASELINE_AGE_MAX: Duration = Duration::from_secs(2 * 3600);
+
+/// Symbols of one partition; ids are 32 bits, and one body adds at most 2²⁸ nodes.
+pub(crate) const PARTITION_SYMBOLS_MAX: u32 = 1 << 30;
+
+/// What a client is told to wait before it tries again, seconds: a flush takes about that long.
+pub(crate) const RETRY_AFTER_SECONDS: u32 = 1;
+
+/// Decoded block symbols and profile lists that are kept for the next query, bytes.
+pub(crate) const BLOCK_CACHE_BYTES: u64 = 64 << 20;
+
+/// How often free space, age of the head and retention are looked at.
+pub(crate) const MAINTENANCE_INTERVAL: Duration = Duration::from_millis(500);
+
+/// How long a failed flush waits before it is tried again.
+pub(crate) const FLUSH_RETRY: Duration = Duration::from_secs(5);

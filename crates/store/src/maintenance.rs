@@ -1,0 +1,68 @@
+//! The task that looks after a store: flushes by age and size, free space, retention, memory of block datasets.
+
+use std::{
+    sync::{Arc, PoisonError, atomic::Ordering},
+    time::Duration,
+};
+
+use crate::{
+    flush::blocking,
+    limits::{FLUSH_RETRY, MAINTENANCE_INTERVAL},
+    store::Shared,
+};
+
+/// Runs until the store closes.
+pub(crate) async fn run(shared: Arc<Shared>) {
+    let mut pause = Duration::ZERO;
+    loop {
+        let woken = tokio::time::timeout(MAINTENANCE_INTERVAL, shared.wake.notified()).await.is_ok();
+        if shared.is_closing.load(Ordering::Relaxed) {
+            return;
+        }
+        let looked = Arc::clone(&shared);
+        if let Err(error) = blocking("looking at the disk", move || look_at_free_space(&looked)).await {
+            tracing::error!(%error, "maintenance");
+        }
+        shared.cache.trim();
+        pause = pause.saturating_sub(MAINTENANCE_INTERVAL);
+        if pause.is_zero() && is_time_to_flush(&shared) && let Err(error) = shared.flush().await {
+            tracing::error!(%error, "flush failed; the log still has everything");
+            pause = FLUSH_RETRY;
+        }
+        if woken && !pause.is_zero() {
+            // A full head wakes us with every push; a failing flush is not to be tried as often.
+            tokio::time::sleep(MAINTENANCE_INTERVAL).await;
+        }
+    }
+}
+
+/// Whether a head is large or old enough, or was left over by an earlier process or a failed append.
+fn is_time_to_flush(shared: &Shared) -> bool {
+    let published = shared.published();
+    let live = &published.live;
+    let is_old = live.first_record().is_some_and(|first| first.elapsed() >= shared.options.flush_interval);
+    let is_writable = shared.read_only.lock().unwrap_or_else(PoisonError::into_inner).is_none();
+    let is_broken = is_writable && shared.log.refusal(live.number).is_some() && live.first_record().is_some();
+    !published.sealed.is_empty() || live.bytes() >= shared.options.flush_bytes || is_old || is_broken
+}
+
+/// Refuses pushes while there is too little free space, and takes them again when there is enough (D27).
+pub(crate) fn look_at_free_space(shared: &Shared) {
+    let free = match shared.disk.free_space() {
+        Ok(free) => free,
+        Err(error) => {
+            tracing::warn!(%error, "free space of the data folder is not known");
+            return;
+        }
+    };
+    shared.counters.free_bytes.store(free, Ordering::Relaxed);
+    let least = shared.options.free_bytes_min;
+    let reason = (free < least).then(|| format!("{free} bytes are free on the disk, less than {least}"));
+    let mut read_only = shared.read_only.lock().unwrap_or_else(PoisonError::into_inner);
+    match (&*read_only, &reason) {
+        (None, Some(reason)) => tracing::warn!(reason, "pushes are refused"),
+        (Some(_), None) => tracing::info!(free, "pushes are taken again"),
+        _ => {}
+    }
+    *read_only = reason;
+}

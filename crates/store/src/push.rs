@@ -1,0 +1,316 @@
+//! Taking profiles and attachments in.
+
+use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
+
+use profile::{ProfileId, Temporality, Timestamp};
+
+use crate::{
+    Accepted, NewAttachment, NewProfile, Outcome, PushError, StoreState, Ticket,
+    generation::Generation,
+    identity,
+    limits::{HEAD_FLUSHES_MAX, LOG_WAITING_BYTES_MAX, PARTITION_SYMBOLS_MAX, RETRY_AFTER_SECONDS},
+    partition::{
+        Baseline, Entry, HeadAttachment, HeadProfile, Partition, PushBuffer, Wanted, Writer, check_sums,
+    },
+    store::{Published, Shared, check_labels, now},
+};
+
+/// Buffers that are not in use. As many are kept as there are pushes at once, which the caller bounds.
+#[derive(Default)]
+pub(crate) struct Buffers {
+    free: Mutex<Vec<Box<PushBuffer>>>,
+}
+
+/// Free buffers that are kept; each may hold some MB.
+const FREE_BUFFERS_MAX: usize = 8;
+
+impl Buffers {
+    fn take(&self) -> Box<PushBuffer> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+    }
+
+    fn give_back(&self, mut buffer: Box<PushBuffer>) {
+        buffer.shrink();
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        if free.len() < FREE_BUFFERS_MAX {
+            free.push(buffer);
+        }
+    }
+}
+
+/// What a push is known by.
+#[derive(Clone, Copy)]
+struct Identity {
+    id: ProfileId,
+    digest: u128,
+    /// A retry may come with another time, so only the digest tells.
+    by_digest: bool,
+}
+
+impl Shared {
+    /// See [`crate::Store::push`].
+    pub(crate) fn push(&self, new: &NewProfile<'_>) -> Result<Accepted, PushError> {
+        self.check_open()?;
+        check_labels(&new.labels)?;
+        let digest = identity::digest(new.tenant, &new.labels, new.name, new.digest_bytes);
+        let id = new.id.unwrap_or_else(|| identity::with_time(new.time, digest));
+        if new.profile.columns.sample_count() == 0 {
+            return Ok(Accepted { id, outcome: Outcome::Empty, ticket: Ticket(0) });
+        }
+        check_sums(&new.profile)?;
+        let identity = Identity { id, digest, by_digest: new.id.is_none() && !new.time_is_stated };
+        let mut buffer = self.buffers.take();
+        let accepted = self.push_profile(new, identity, &mut buffer);
+        self.buffers.give_back(buffer);
+        if let Ok(accepted) = &accepted {
+            let counter = match accepted.outcome {
+                Outcome::Stored => &self.counters.profiles,
+                Outcome::Duplicate => &self.counters.duplicates,
+                Outcome::Empty | Outcome::Baseline => return Ok(*accepted),
+            };
+            counter.fetch_add(1, Ordering::Relaxed);
+        }
+        accepted
+    }
+
+    /// Whether a push may come in at all.
+    fn check_open(&self) -> Result<(), PushError> {
+        match self.state() {
+            StoreState::Ready => {}
+            StoreState::ReadOnly(reason) => return Err(PushError::ReadOnly { reason }),
+            StoreState::Closing => return Err(PushError::ReadOnly { reason: "the store is closing".to_owned() }),
+        }
+        let overloaded = |reason: &str| {
+            Err(PushError::Overloaded { reason: reason.to_owned(), retry_after_seconds: RETRY_AFTER_SECONDS })
+        };
+        if self.log.waiting_bytes() > LOG_WAITING_BYTES_MAX {
+            return overloaded("the disk is behind with the log");
+        }
+        let published = self.published();
+        let heads = published.sealed.iter().chain([&published.live]);
+        let head_bytes: u64 = heads.map(|generation| generation.bytes()).sum();
+        if !published.sealed.is_empty() && head_bytes > self.options.flush_bytes.saturating_mul(HEAD_FLUSHES_MAX) {
+            return overloaded("flushing is behind with the head");
+        }
+        Ok(())
+    }
+
+    fn push_profile(
+        &self,
+        new: &NewProfile<'_>,
+        identity: Identity,
+        buffer: &mut PushBuffer,
+    ) -> Result<Accepted, PushError> {
+        let _gate = self.gate.read().unwrap_or_else(PoisonError::into_inner);
+        let published = self.published();
+        let service = new.labels.service_name();
+        if self.is_in_older(&published, new, identity.id) {
+            return Ok(Accepted { id: identity.id, outcome: Outcome::Duplicate, ticket: Ticket(0) });
+        }
+        let live = &published.live;
+        let partition = live.partition_or_new(new.tenant, service);
+        if new.temporality == Temporality::Cumulative {
+            self.carry_baselines(&published, &partition, buffer);
+        }
+        let mut writer = partition.lock();
+        let arrival = now();
+        if let Some(known) = self.find_known(&writer, identity, arrival) {
+            return Ok(known);
+        }
+        if partition.symbols() > PARTITION_SYMBOLS_MAX {
+            return Err(PushError::Overloaded {
+                reason: format!("service {service} has too many stacks until the next flush"),
+                retry_after_seconds: RETRY_AFTER_SECONDS,
+            });
+        }
+        let wanted = Wanted {
+            labels: &new.labels,
+            name: new.name,
+            temporality: new.temporality,
+            time: new.time,
+            id: identity.id,
+        };
+        let before = partition.bytes(&writer);
+        let accepted = if new.temporality == Temporality::Cumulative {
+            self.keep_cumulative(live, &partition, &mut writer, &wanted, new, arrival, buffer)?
+        } else {
+            let interned = partition.intern(&mut writer, &wanted, &new.profile, buffer);
+            let meta = partition.encode_rows(interned, &wanted, &new.profile, buffer);
+            let entry =
+                Entry::Profile { meta: &meta, rows: &buffer.rows, baseline: None, time_is_stated: !identity.by_digest };
+            partition.encode_record(&mut writer, &entry, arrival, &mut buffer.record);
+            let ticket = self.append(live, buffer);
+            partition.publish_profile(HeadProfile { meta, rows: buffer.rows.as_slice().into() });
+            Accepted { id: identity.id, outcome: Outcome::Stored, ticket: Ticket(ticket) }
+        };
+        writer.known.insert(identity.id, accepted.ticket.0);
+        if identity.by_digest {
+            self.recent().add(identity.digest, identity.id, accepted.ticket.0, arrival);
+        }
+        let grown = partition.bytes(&writer).saturating_sub(before);
+        drop(writer);
+        self.count(live, grown, u64::from(accepted.outcome == Outcome::Stored), arrival);
+        Ok(accepted)
+    }
+
+    /// Whether a sealed generation or a block has the profile already. Neither changes any more.
+    fn is_in_older(&self, published: &Published, new: &NewProfile<'_>, id: ProfileId) -> bool {
+        let service = new.labels.service_name();
+        let in_sealed = published.sealed.iter().any(|generation| {
+            generation.partition(new.tenant, service).is_some_and(|older| older.lock().known.contains_key(&id))
+        });
+        in_sealed || published.blocks.iter().any(|block| block.contains(new.tenant, id, new.time))
+    }
+
+    /// Whether the live generation, or the memory of pushes without a time, has the profile already.
+    fn find_known(&self, writer: &Writer, identity: Identity, arrival: Timestamp) -> Option<Accepted> {
+        let duplicate = |id, ticket| Accepted { id, outcome: Outcome::Duplicate, ticket: Ticket(ticket) };
+        if let Some(&ticket) = writer.known.get(&identity.id) {
+            return Some(duplicate(identity.id, ticket));
+        }
+        if !identity.by_digest {
+            return None;
+        }
+        let known = self.recent().find(identity.digest, arrival)?;
+        Some(duplicate(known.id, known.ticket))
+    }
+
+    /// Stores what has been added since the series' last profile, and keeps the new values (D8).
+    #[allow(clippy::too_many_arguments)]
+    fn keep_cumulative(
+        &self,
+        live: &Generation,
+        partition: &Partition,
+        writer: &mut Writer,
+        wanted: &Wanted<'_>,
+        new: &NewProfile<'_>,
+        arrival: Timestamp,
+        buffer: &mut PushBuffer,
+    ) -> Result<Accepted, PushError> {
+        let interned = partition.intern(writer, wanted, &new.profile, buffer);
+        let previous = writer.baselines.get(&interned.series);
+        if previous.is_some_and(|previous| previous.time > wanted.time) {
+            return Err(PushError::Invalid {
+                field: "time".to_owned(),
+                reason: "a cumulative profile is older than the last one of its series".to_owned(),
+            });
+        }
+        let is_first = previous.is_none();
+        partition.encode_baseline(buffer);
+        let meta = partition.encode_difference(writer, interned, wanted, &new.profile, buffer);
+        let entry = match &meta {
+            Some(meta) => Entry::Profile {
+                meta,
+                rows: &buffer.rows,
+                baseline: Some(&buffer.baseline),
+                time_is_stated: new.time_is_stated,
+            },
+            None => Entry::Baseline {
+                id: wanted.id,
+                series: interned.series,
+                time: wanted.time,
+                rows: &buffer.baseline,
+            },
+        };
+        partition.encode_record(writer, &entry, arrival, &mut buffer.record);
+        let ticket = self.append(live, buffer);
+        let rows = buffer.baseline.as_slice().into();
+        writer.baselines.insert(interned.series, Baseline { rows, time: wanted.time, ticket });
+        let outcome = match meta {
+            Some(meta) => {
+                partition.publish_profile(HeadProfile { meta, rows: buffer.rows.as_slice().into() });
+                Outcome::Stored
+            }
+            None if is_first => Outcome::Baseline,
+            None => Outcome::Empty,
+        };
+        Ok(Accepted { id: wanted.id, outcome, ticket: Ticket(ticket) })
+    }
+
+    /// Brings the last values of cumulative series over from sealed generations, newest first.
+    fn carry_baselines(
+        &self,
+        published: &Published,
+        partition: &Arc<Partition>,
+        buffer: &mut PushBuffer,
+    ) {
+        for generation in published.sealed.iter().rev() {
+            if let Some(older) = generation.partition(partition.tenant(), partition.service()) {
+                self.carry_from(&published.live, &older, partition, buffer);
+            }
+        }
+    }
+
+    /// Brings baselines from one partition into a later one of the same service, with log records.
+    pub(crate) fn carry_from(
+        &self,
+        live: &Generation,
+        older: &Arc<Partition>,
+        partition: &Arc<Partition>,
+        buffer: &mut PushBuffer,
+    ) {
+        let arrival = now();
+        partition.carry_baselines(older, arrival, buffer, |buffer| {
+            let ticket = self.append(live, buffer);
+            self.count(live, buffer.baseline.len() as u64, 0, arrival);
+            ticket
+        });
+    }
+
+    /// Takes an upload in that is kept whole.
+    pub(crate) fn push_attachment(&self, new: &NewAttachment<'_>) -> Result<Accepted, PushError> {
+        self.check_open()?;
+        check_labels(&new.labels)?;
+        let id = identity::with_time(
+            new.time,
+            identity::digest(new.tenant, &new.labels, new.kind, new.body),
+        );
+        let duplicate = |ticket| Accepted { id, outcome: Outcome::Duplicate, ticket: Ticket(ticket) };
+        let _gate = self.gate.read().unwrap_or_else(PoisonError::into_inner);
+        let published = self.published();
+        let service = new.labels.service_name();
+        let in_sealed = published.sealed.iter().any(|generation| {
+            generation.partition(new.tenant, service).is_some_and(|older| older.lock().known.contains_key(&id))
+        });
+        if in_sealed || published.blocks.iter().any(|block| block.contains(new.tenant, id, new.time)) {
+            return Ok(duplicate(0));
+        }
+        let live = &published.live;
+        let partition = live.partition_or_new(new.tenant, service);
+        let mut buffer = self.buffers.take();
+        let mut writer = partition.lock();
+        if let Some(&ticket) = writer.known.get(&id) {
+            return Ok(duplicate(ticket));
+        }
+        let attachment = HeadAttachment {
+            id,
+            labels: new.labels.clone(),
+            kind: new.kind.to_owned(),
+            time: new.time,
+            body: new.body.into(),
+        };
+        let arrival = now();
+        partition.encode_record(&mut writer, &Entry::Attachment(&attachment), arrival, &mut buffer.record);
+        let ticket = self.append(live, &mut buffer);
+        partition.publish_attachment(attachment);
+        writer.known.insert(id, ticket);
+        drop(writer);
+        self.buffers.give_back(buffer);
+        self.count(live, new.body.len() as u64, 0, arrival);
+        Ok(Accepted { id, outcome: Outcome::Stored, ticket: Ticket(ticket) })
+    }
+
+    /// Compresses the buffer's record and puts it into the log's queue.
+    fn append(&self, live: &Generation, buffer: &mut PushBuffer) -> u64 {
+        let (raw_length, payload) = buffer.compress();
+        self.log.append(live.number, raw_length, payload)
+    }
+
+    /// Counts what came in and wakes the flush when it is time.
+    fn count(&self, live: &Generation, bytes: u64, profiles: u64, arrival: Timestamp) {
+        live.count(bytes, profiles, arrival);
+        if live.bytes() >= self.options.flush_bytes {
+            self.wake.notify_one();
+        }
+    }
+}

@@ -1,0 +1,326 @@
+//! The store of one data folder: opening, closing, and the state that all its parts share.
+//!
+//! ```text
+//! push ──► live generation ──► log            view ──► one Arc of { live, sealed, blocks }
+//!              │ seal                                      ▲
+//!              ▼                                           │ replaced whole
+//!          sealed generation ──► blocks ──► catalogue ─────┘
+//! ```
+
+use std::{
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError, RwLock,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use profile::{LabelSet, ProfileId, Tenant, TimeRange, Timestamp};
+use tokio::{sync::Notify, task::JoinHandle};
+
+use crate::{
+    Accepted, Attachment, NewAttachment, NewProfile, PushError, RecoveryReport, StoreError, StoreOptions,
+    StoreState, StoreStats, Ticket, View,
+    blocks::{BlockCache, OpenBlock},
+    catalogue::Catalogue,
+    disk::{Disk, LocalDisk},
+    generation::Generation,
+    limits::{BLOCK_CACHE_BYTES, DIGEST_MEMORY, DIGESTS_MAX},
+    lock::FolderLock,
+    log::Log,
+    maintenance,
+    object::DurableLocal,
+    push::Buffers,
+    recent::RecentDigests,
+    recover,
+};
+
+/// The store of one data folder. See the functions for what each promises.
+pub struct Store {
+    shared: Arc<Shared>,
+    maintenance: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What pushes and queries see, replaced as a whole: each profile is in exactly one of the three at any instant.
+pub(crate) struct Published {
+    /// Takes pushes.
+    pub(crate) live: Arc<Generation>,
+    /// On their way into blocks, oldest first.
+    pub(crate) sealed: Vec<Arc<Generation>>,
+    /// Blocks of the catalogue.
+    pub(crate) blocks: Vec<Arc<OpenBlock>>,
+}
+
+/// What all parts of a store share.
+pub(crate) struct Shared {
+    pub(crate) options: StoreOptions,
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) objects: Arc<DurableLocal>,
+    pub(crate) catalogue: tokio::sync::Mutex<Catalogue>,
+    pub(crate) log: Log,
+    published: RwLock<Arc<Published>>,
+    /// Held for reading by every push while it interns and queues, for writing while the live generation is replaced:
+    /// so a sealed generation never grows.
+    pub(crate) gate: RwLock<()>,
+    pub(crate) buffers: Buffers,
+    pub(crate) recent: Mutex<RecentDigests>,
+    pub(crate) cache: BlockCache,
+    pub(crate) counters: Counters,
+    /// Why pushes are refused, beside the log's own reasons.
+    pub(crate) read_only: Mutex<Option<String>>,
+    pub(crate) is_closing: AtomicBool,
+    /// Held by the one flush that runs.
+    pub(crate) flushing: tokio::sync::Mutex<()>,
+    /// Wakes the maintenance task.
+    pub(crate) wake: Notify,
+    pub(crate) recovery: RecoveryReport,
+    /// Keeps other processes out; given back last.
+    _lock: Option<FolderLock>,
+}
+
+/// Counts since start.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) profiles: AtomicU64,
+    pub(crate) duplicates: AtomicU64,
+    pub(crate) flushes: AtomicU64,
+    pub(crate) blocks_dropped: AtomicU64,
+    pub(crate) free_bytes: AtomicU64,
+}
+
+impl Shared {
+    /// What is visible now.
+    pub(crate) fn published(&self) -> Arc<Published> {
+        Arc::clone(&self.published.read().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Makes something else visible.
+    pub(crate) fn publish(&self, change: impl FnOnce(&Published) -> Published) {
+        let mut published = self.published.write().unwrap_or_else(PoisonError::into_inner);
+        *published = Arc::new(change(&published));
+    }
+
+    /// The digests of pushes without a time.
+    pub(crate) fn recent(&self) -> MutexGuard<'_, RecentDigests> {
+        self.recent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Why pushes are refused, if they are.
+    pub(crate) fn state(&self) -> StoreState {
+        if self.is_closing.load(Ordering::Relaxed) {
+            return StoreState::Closing;
+        }
+        if let Some(reason) = self.read_only.lock().unwrap_or_else(PoisonError::into_inner).clone() {
+            return StoreState::ReadOnly(reason);
+        }
+        match self.log.refusal(self.published().live.number) {
+            Some(reason) => StoreState::ReadOnly(reason),
+            None => StoreState::Ready,
+        }
+    }
+}
+
+impl Store {
+    /// Opens or creates the folder, recovers what was acknowledged, and starts flushing in the background (on the
+    /// current Tokio runtime).
+    ///
+    /// # Errors
+    /// When the folder is held by another process or cannot be read.
+    pub async fn open(options: StoreOptions) -> Result<Arc<Self>, StoreError> {
+        let what = options.data_dir.display().to_string();
+        let disk = LocalDisk::open(&options.data_dir)
+            .map_err(|error| StoreError::Io { what, reason: error.to_string() })?;
+        let lock = FolderLock::acquire(disk.root())?;
+        Self::open_locked(Arc::new(disk), options, Some(lock)).await
+    }
+
+    /// Like [`Store::open`] on any disk; the caller sees to it that nobody else uses it.
+    ///
+    /// # Errors
+    /// When the disk cannot be read.
+    pub async fn open_on(disk: Arc<dyn Disk>, options: StoreOptions) -> Result<Arc<Self>, StoreError> {
+        Self::open_locked(disk, options, None).await
+    }
+
+    async fn open_locked(
+        disk: Arc<dyn Disk>,
+        options: StoreOptions,
+        lock: Option<FolderLock>,
+    ) -> Result<Arc<Self>, StoreError> {
+        let io = |what: &str| {
+            let what = what.to_owned();
+            move |error: std::io::Error| StoreError::Io { what, reason: error.to_string() }
+        };
+        let objects = Arc::new(DurableLocal::open(Arc::clone(&disk)).map_err(io("objects"))?);
+        let catalogue = Catalogue::open(Arc::clone(&objects) as Arc<dyn object_store::ObjectStore>).await?;
+        let mut recent = RecentDigests::new(DIGEST_MEMORY, DIGESTS_MAX);
+        let recovered = recover::recover(&disk, &objects, catalogue.state(), &mut recent).await?;
+        let log = Log::start(Arc::clone(&disk), recovered.last_sequence).map_err(io("log"))?;
+        let shared = Arc::new(Shared {
+            options,
+            disk,
+            objects,
+            catalogue: tokio::sync::Mutex::new(catalogue),
+            log,
+            published: RwLock::new(Arc::new(Published {
+                live: Arc::new(Generation::new(recovered.next_generation)),
+                sealed: recovered.sealed,
+                blocks: recovered.blocks,
+            })),
+            gate: RwLock::new(()),
+            buffers: Buffers::default(),
+            recent: Mutex::new(recent),
+            cache: BlockCache::new(BLOCK_CACHE_BYTES),
+            counters: Counters::default(),
+            read_only: Mutex::new(None),
+            is_closing: AtomicBool::new(false),
+            flushing: tokio::sync::Mutex::new(()),
+            wake: Notify::new(),
+            recovery: recovered.report,
+            _lock: lock,
+        });
+        maintenance::look_at_free_space(&shared);
+        let task = tokio::spawn(maintenance::run(Arc::clone(&shared)));
+        Ok(Arc::new(Self { shared, maintenance: Mutex::new(Some(task)) }))
+    }
+
+    /// Interns a profile and hands its record to the log: CPU work without waiting, visible to the next view.
+    /// Several threads may call at once.
+    ///
+    /// # Errors
+    /// When the profile is refused; nothing is kept then.
+    pub fn push(&self, new: &NewProfile<'_>) -> Result<Accepted, PushError> {
+        self.shared.push(new)
+    }
+
+    /// Like [`Store::push`] for an upload that is kept whole.
+    ///
+    /// # Errors
+    /// When it is refused.
+    pub fn push_attachment(&self, new: &NewAttachment<'_>) -> Result<Accepted, PushError> {
+        self.shared.push_attachment(new)
+    }
+
+    /// Waits until the log is on disk up to the ticket. Only then may a push be acknowledged.
+    ///
+    /// # Errors
+    /// When writing failed: what waits was not kept for sure, and the store takes no more writes.
+    pub async fn durable(&self, ticket: Ticket) -> Result<(), StoreError> {
+        self.shared.log.durable(ticket.0).await
+    }
+
+    /// The tenant's data at this instant. Waits for no push and makes none wait.
+    #[must_use]
+    pub fn view(&self, tenant: &Tenant, range: TimeRange) -> View {
+        self.shared.view(tenant, range)
+    }
+
+    /// The tenant's attachments of a range, sorted by time.
+    ///
+    /// # Errors
+    /// When a block cannot be read.
+    pub fn attachments(&self, tenant: &Tenant, range: TimeRange) -> Result<Vec<Attachment>, StoreError> {
+        self.shared.attachments(tenant, range)
+    }
+
+    /// The bytes of an attachment; `None` where there is none of that id.
+    ///
+    /// # Errors
+    /// When a block cannot be read.
+    pub fn attachment_body(&self, tenant: &Tenant, id: ProfileId) -> Result<Option<Vec<u8>>, StoreError> {
+        self.shared.attachment_body(tenant, id)
+    }
+
+    /// Turns the head into blocks now and waits until they are in the catalogue.
+    ///
+    /// # Errors
+    /// When writing fails; nothing is lost then, the log is still there.
+    pub async fn flush(&self) -> Result<(), StoreError> {
+        self.shared.flush().await
+    }
+
+    /// Refuses further pushes, makes everything durable and stops the background work.
+    ///
+    /// # Errors
+    /// When the last sync fails.
+    pub async fn close(&self) -> Result<(), StoreError> {
+        self.shared.is_closing.store(true, Ordering::Relaxed);
+        self.shared.wake.notify_one();
+        let task = self.maintenance.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(task) = task
+            && let Err(error) = task.await
+        {
+            tracing::error!(%error, "the maintenance task has panicked");
+        }
+        // Whoever holds the gate has not queued its record yet.
+        let last = {
+            let _gate = self.shared.gate.write().unwrap_or_else(PoisonError::into_inner);
+            self.shared.log.last_sequence()
+        };
+        let kept = self.shared.log.durable(last).await;
+        let shared = Arc::clone(&self.shared);
+        let closed = tokio::task::spawn_blocking(move || shared.log.close()).await;
+        if let Err(error) = closed {
+            tracing::error!(%error, "closing the log has panicked");
+        }
+        kept
+    }
+
+    /// Whether pushes are taken.
+    #[must_use]
+    pub fn state(&self) -> StoreState {
+        self.shared.state()
+    }
+
+    /// Counters and sizes.
+    #[must_use]
+    pub fn stats(&self) -> StoreStats {
+        let shared = &self.shared;
+        let published = shared.published();
+        let log = shared.log.stats();
+        let heads = || published.sealed.iter().chain([&published.live]);
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        StoreStats {
+            profiles: count(&shared.counters.profiles),
+            duplicates: count(&shared.counters.duplicates),
+            log_bytes: log.bytes,
+            log_records: log.records,
+            log_syncs: log.syncs,
+            head_bytes: heads().map(|generation| generation.bytes()).sum(),
+            head_profiles: heads().map(|generation| generation.profiles()).sum(),
+            blocks: published.blocks.len() as u64,
+            block_bytes: published.blocks.iter().map(|block| block.entry.bytes).sum(),
+            flushes: count(&shared.counters.flushes),
+            blocks_dropped: count(&shared.counters.blocks_dropped),
+            free_bytes: count(&shared.counters.free_bytes),
+        }
+    }
+
+    /// What was found when the folder was opened.
+    #[must_use]
+    pub fn recovery(&self) -> &RecoveryReport {
+        &self.shared.recovery
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        self.shared.is_closing.store(true, Ordering::Relaxed);
+        self.shared.wake.notify_one();
+    }
+}
+
+/// Labels must name their service; everything else about them is the API's business.
+pub(crate) fn check_labels(labels: &LabelSet) -> Result<(), PushError> {
+    if labels.service_name().is_empty() {
+        return Err(PushError::Invalid {
+            field: profile::SERVICE_NAME.to_owned(),
+            reason: "is missing".to_owned(),
+        });
+    }
+    Ok(())
+}
+
+/// The clock; all times in this crate that are not a client's come from here.
+pub(crate) fn now() -> Timestamp {
+    Timestamp::now()
+}
