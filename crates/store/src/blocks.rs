@@ -62,7 +62,8 @@ impl OpenBlock {
     /// Whether a profile is inside. Blocks that cannot be read are taken not to have it.
     pub(crate) fn contains(&self, tenant: &Tenant, id: ProfileId, time: Timestamp) -> bool {
         let millis = time.millis();
-        let (first, last) = (Timestamp(self.entry.time_first).millis(), Timestamp(self.entry.time_last).millis());
+        let (first, last) =
+            (Timestamp(self.entry.time_first).millis(), Timestamp(self.entry.time_last).millis());
         if self.entry.tenant != tenant.as_str() || millis < first || last < millis {
             return false;
         }

@@ -25,7 +25,10 @@ pub(crate) async fn run(shared: Arc<Shared>) {
         }
         shared.cache.trim();
         pause = pause.saturating_sub(MAINTENANCE_INTERVAL);
-        if pause.is_zero() && is_time_to_flush(&shared) && let Err(error) = shared.flush().await {
+        if pause.is_zero()
+            && is_time_to_flush(&shared)
+            && let Err(error) = shared.flush().await
+        {
             tracing::error!(%error, "flush failed; the log still has everything");
             pause = FLUSH_RETRY;
         }

@@ -78,7 +78,9 @@ impl Shared {
         match self.state() {
             StoreState::Ready => {}
             StoreState::ReadOnly(reason) => return Err(PushError::ReadOnly { reason }),
-            StoreState::Closing => return Err(PushError::ReadOnly { reason: "the store is closing".to_owned() }),
+            StoreState::Closing => {
+                return Err(PushError::ReadOnly { reason: "the store is closing".to_owned() });
+            }
         }
         let overloaded = |reason: &str| {
             Err(PushError::Overloaded { reason: reason.to_owned(), retry_after_seconds: RETRY_AFTER_SECONDS })
@@ -89,7 +91,9 @@ impl Shared {
         let published = self.published();
         let heads = published.sealed.iter().chain([&published.live]);
         let head_bytes: u64 = heads.map(|generation| generation.bytes()).sum();
-        if !published.sealed.is_empty() && head_bytes > self.options.flush_bytes.saturating_mul(HEAD_FLUSHES_MAX) {
+        if !published.sealed.is_empty()
+            && head_bytes > self.options.flush_bytes.saturating_mul(HEAD_FLUSHES_MAX)
+        {
             return overloaded("flushing is behind with the head");
         }
         Ok(())
@@ -136,8 +140,12 @@ impl Shared {
         } else {
             let interned = partition.intern(&mut writer, &wanted, &new.profile, buffer);
             let meta = partition.encode_rows(interned, &wanted, &new.profile, buffer);
-            let entry =
-                Entry::Profile { meta: &meta, rows: &buffer.rows, baseline: None, time_is_stated: !identity.by_digest };
+            let entry = Entry::Profile {
+                meta: &meta,
+                rows: &buffer.rows,
+                baseline: None,
+                time_is_stated: !identity.by_digest,
+            };
             partition.encode_record(&mut writer, &entry, arrival, &mut buffer.record);
             let ticket = self.append(live, buffer);
             partition.publish_profile(HeadProfile { meta, rows: buffer.rows.as_slice().into() });
@@ -157,7 +165,9 @@ impl Shared {
     fn is_in_older(&self, published: &Published, new: &NewProfile<'_>, id: ProfileId) -> bool {
         let service = new.labels.service_name();
         let in_sealed = published.sealed.iter().any(|generation| {
-            generation.partition(new.tenant, service).is_some_and(|older| older.lock().known.contains_key(&id))
+            generation
+                .partition(new.tenant, service)
+                .is_some_and(|older| older.lock().known.contains_key(&id))
         });
         in_sealed || published.blocks.iter().any(|block| block.contains(new.tenant, id, new.time))
     }
@@ -228,12 +238,7 @@ impl Shared {
     }
 
     /// Brings the last values of cumulative series over from sealed generations, newest first.
-    fn carry_baselines(
-        &self,
-        published: &Published,
-        partition: &Arc<Partition>,
-        buffer: &mut PushBuffer,
-    ) {
+    fn carry_baselines(&self, published: &Published, partition: &Arc<Partition>, buffer: &mut PushBuffer) {
         for generation in published.sealed.iter().rev() {
             if let Some(older) = generation.partition(partition.tenant(), partition.service()) {
                 self.carry_from(&published.live, &older, partition, buffer);
@@ -261,16 +266,15 @@ impl Shared {
     pub(crate) fn push_attachment(&self, new: &NewAttachment<'_>) -> Result<Accepted, PushError> {
         self.check_open()?;
         check_labels(&new.labels)?;
-        let id = identity::with_time(
-            new.time,
-            identity::digest(new.tenant, &new.labels, new.kind, new.body),
-        );
+        let id = identity::with_time(new.time, identity::digest(new.tenant, &new.labels, new.kind, new.body));
         let duplicate = |ticket| Accepted { id, outcome: Outcome::Duplicate, ticket: Ticket(ticket) };
         let _gate = self.gate.read().unwrap_or_else(PoisonError::into_inner);
         let published = self.published();
         let service = new.labels.service_name();
         let in_sealed = published.sealed.iter().any(|generation| {
-            generation.partition(new.tenant, service).is_some_and(|older| older.lock().known.contains_key(&id))
+            generation
+                .partition(new.tenant, service)
+                .is_some_and(|older| older.lock().known.contains_key(&id))
         });
         if in_sealed || published.blocks.iter().any(|block| block.contains(new.tenant, id, new.time)) {
             return Ok(duplicate(0));

@@ -2,6 +2,7 @@
 
 use std::{collections::HashMap, io, sync::Arc};
 
+use block::Dataset as _;
 use futures::TryStreamExt as _;
 use object_store::{ObjectStore as _, ObjectStoreExt as _, path::Path};
 use profile::Timestamp;
@@ -13,10 +14,12 @@ use crate::{
     disk::Disk,
     flush::BLOCK_FOLDER,
     generation::Generation,
+    limits::DIGEST_MEMORY,
     log::{LOG_FOLDER, LogDamage, LogFile, LogItem, file_name, generation_of, read_log},
     object::DurableLocal,
     partition::{Damaged, Partition, Replayed, decode_head},
     recent::RecentDigests,
+    store::now,
 };
 
 /// How many blank symbols may stand for each byte that was lost: records are compressed, and a symbol takes at least a
@@ -62,7 +65,8 @@ pub(crate) async fn recover(
         last_sequence: 0,
         report: RecoveryReport::default(),
     };
-    let failed = |what: &str, error: io::Error| StoreError::Io { what: what.to_owned(), reason: error.to_string() };
+    let failed =
+        |what: &str, error: io::Error| StoreError::Io { what: what.to_owned(), reason: error.to_string() };
     for entry in disk.list(LOG_FOLDER).map_err(|error| failed(LOG_FOLDER, error))? {
         let Some(number) = generation_of(&entry.name) else {
             tracing::warn!(file = entry.name, "no log file; ignored");
@@ -83,11 +87,42 @@ pub(crate) async fn recover(
     let entries: Vec<_> = catalogue.blocks().cloned().collect();
     let opened = entries.into_iter().map(|entry| Arc::new(OpenBlock::open(objects, entry)));
     recovered.blocks = opened.collect();
+    remember_recent(&recovered.blocks, recent);
     Ok(recovered)
 }
 
+/// Remembers digests of profiles that came just before the start and are in blocks already: a push without a time of
+/// its own has that of its arrival, so the profile's time tells.
+fn remember_recent(blocks: &[Arc<OpenBlock>], recent: &mut RecentDigests) {
+    let memory = i64::try_from(DIGEST_MEMORY.as_nanos()).unwrap_or(i64::MAX);
+    let since = now().0.saturating_sub(memory);
+    for open in blocks.iter().filter(|open| open.entry.time_last >= since) {
+        let Ok(block) = open.block() else { continue };
+        for position in 0..block.dataset_count() {
+            let dataset = match block.dataset(position) {
+                Ok(dataset) => dataset,
+                Err(error) => {
+                    tracing::error!(block = open.entry.name, %error, "dataset cannot be read");
+                    continue;
+                }
+            };
+            for profile in 0..dataset.profile_count() {
+                let meta = dataset.profile(profile);
+                if meta.time.0 >= since {
+                    recent.add(meta.id.digest(), meta.id, 0, meta.time);
+                }
+            }
+        }
+    }
+}
+
 /// Reads one log file into a generation that takes no pushes.
-fn replay(number: u64, mut file: LogFile, recent: &mut RecentDigests, recovered: &mut Recovered) -> Generation {
+fn replay(
+    number: u64,
+    mut file: LogFile,
+    recent: &mut RecentDigests,
+    recovered: &mut Recovered,
+) -> Generation {
     let generation = Generation::new(number);
     let name = file_name(number);
     let mut partitions: HashMap<u32, Arc<Partition>> = HashMap::new();
@@ -100,7 +135,12 @@ fn replay(number: u64, mut file: LogFile, recent: &mut RecentDigests, recovered:
                 report.torn_bytes += length;
             }
             LogItem::Damage(LogDamage::Middle { offset, length }) => {
-                tracing::error!(file = name, offset, length, "the log is damaged; later records are still used");
+                tracing::error!(
+                    file = name,
+                    offset,
+                    length,
+                    "the log is damaged; later records are still used"
+                );
                 report.damaged_bytes += length;
                 blanks_left += length * BLANKS_PER_LOST_BYTE;
             }
@@ -151,8 +191,10 @@ fn replay_record(
 
 /// Removes objects of blocks that never came into the catalogue, or have left it.
 async fn remove_orphans(objects: &DurableLocal, catalogue: &CatalogueState) -> Result<u64, StoreError> {
-    let failed =
-        |error: object_store::Error| StoreError::Io { what: BLOCK_FOLDER.to_owned(), reason: error.to_string() };
+    let failed = |error: object_store::Error| StoreError::Io {
+        what: BLOCK_FOLDER.to_owned(),
+        reason: error.to_string(),
+    };
     let folder = Path::from(BLOCK_FOLDER);
     let listed: Vec<_> = objects.list(Some(&folder)).try_collect().await.map_err(failed)?;
     let mut orphans = 0;

@@ -7,11 +7,9 @@
 //!          sealed generation ──► blocks ──► catalogue ─────┘
 //! ```
 
-use std::{
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError, RwLock,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc, Mutex, MutexGuard, PoisonError, RwLock,
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use profile::{LabelSet, ProfileId, Tenant, TimeRange, Timestamp};

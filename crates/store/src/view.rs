@@ -24,7 +24,7 @@ impl Shared {
         for open in published.blocks.iter().filter(|open| open.entry.touches(tenant, range)) {
             match self.cache.datasets(open, range) {
                 Ok(datasets) => {
-                    let _ = datasets;
+                    view.datasets.extend(datasets.into_iter().map(|dataset| dataset as Arc<dyn Dataset>));
                 }
                 Err(error) => {
                     tracing::error!(block = open.entry.name, %error, "block cannot be read");
@@ -39,7 +39,11 @@ impl Shared {
     }
 
     /// See [`crate::Store::attachments`].
-    pub(crate) fn attachments(&self, tenant: &Tenant, range: TimeRange) -> Result<Vec<Attachment>, StoreError> {
+    pub(crate) fn attachments(
+        &self,
+        tenant: &Tenant,
+        range: TimeRange,
+    ) -> Result<Vec<Attachment>, StoreError> {
         let published = self.published();
         let mut found = Vec::new();
         for open in published.blocks.iter().filter(|open| open.entry.touches(tenant, range)) {
@@ -68,7 +72,11 @@ impl Shared {
     }
 
     /// See [`crate::Store::attachment_body`].
-    pub(crate) fn attachment_body(&self, tenant: &Tenant, id: ProfileId) -> Result<Option<Vec<u8>>, StoreError> {
+    pub(crate) fn attachment_body(
+        &self,
+        tenant: &Tenant,
+        id: ProfileId,
+    ) -> Result<Option<Vec<u8>>, StoreError> {
         let published = self.published();
         for generation in published.sealed.iter().chain([&published.live]) {
             for partition in generation.partitions_of(tenant) {

@@ -88,7 +88,8 @@ impl Log {
         let queue = Mutex::new(Queue { sequence, ..Queue::default() });
         let shared = Arc::new(Shared { queue, wake: Condvar::new() });
         let (publisher, progress) = watch::channel(Progress { decided: sequence, ..Progress::default() });
-        let committer = Committer { disk, shared: Arc::clone(&shared), publisher, file: None, buffer: Vec::new() };
+        let committer =
+            Committer { disk, shared: Arc::clone(&shared), publisher, file: None, buffer: Vec::new() };
         let thread = std::thread::Builder::new().name("log".to_owned()).spawn(move || committer.run())?;
         Ok(Self { shared, thread: Mutex::new(Some(thread)), progress })
     }

@@ -34,7 +34,9 @@ pub(super) fn file_header(generation: u64) -> [u8; FILE_HEADER_LENGTH] {
 
 /// Checks the header of a file and returns its generation.
 pub(super) fn read_file_header(bytes: &[u8]) -> Result<u64, Damaged> {
-    let Some(header) = bytes.first_chunk::<FILE_HEADER_LENGTH>() else { return Err(Damaged("header cut short")) };
+    let Some(header) = bytes.first_chunk::<FILE_HEADER_LENGTH>() else {
+        return Err(Damaged("header cut short"));
+    };
     if &header[..8] != MAGIC {
         return Err(Damaged("header is not that of a log"));
     }
@@ -85,8 +87,11 @@ pub(super) fn read_frame(bytes: &[u8]) -> Option<Frame<'_>> {
     let length = usize::try_from(word(header, 4)).ok()?;
     let payload = bytes[FRAME_HEADER_LENGTH..].get(..length)?;
     let checksum = crc32c::crc32c_append(crc32c::crc32c(&header[4..20]), payload);
-    (checksum == word(header, 20))
-        .then(|| Frame { sequence: long(header, 12), raw_length: word(header, 8), payload })
+    (checksum == word(header, 20)).then(|| Frame {
+        sequence: long(header, 12),
+        raw_length: word(header, 8),
+        payload,
+    })
 }
 
 fn word(bytes: &[u8], offset: usize) -> u32 {

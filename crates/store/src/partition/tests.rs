@@ -3,12 +3,12 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use block::{Dataset, NONE, Pick, Rows, StoredLabelValue, Symbols};
+use profile::Tenant;
 use profile::{
     Columns, Function, LabelSet, LabelValue, Line, Link, Location, LocationIndex, Mapping, MappingFlags,
     MappingIndex, Profile, ProfileId, SampleLabel, StringIndex, StringRange, Temporality, Timestamp,
     ValueType,
 };
-use profile::Tenant;
 use proptest::prelude::*;
 
 use super::{HeadProfile, Partition, PushBuffer, Wanted, check_sums, rows};
