@@ -100,6 +100,12 @@ impl Block {
         self.footer.datasets[position].totals.iter().map(|total| (total.profile_type.as_str(), total.total))
     }
 
+    /// Name, decoded bytes and bytes in the file of each section of a dataset, for tools that look at a file.
+    pub fn section_sizes(&self, position: usize) -> impl ExactSizeIterator<Item = (&'static str, u64, u64)> {
+        let sections = &self.footer.datasets[position].sections;
+        sections.iter().map(|section| (section.kind.name(), section.raw_length(), section.length()))
+    }
+
     /// Loads series and profiles of a dataset (some 150 bytes per profile); rows and symbols are read when asked for.
     ///
     /// # Errors

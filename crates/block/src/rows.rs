@@ -247,7 +247,7 @@ fn read_lane(packer: &Packer, pack: &Pack<'_>, lane: &mut [u64; PACK_LENGTH]) ->
     pack.for_each_exception(|position, high| lane[position] |= high)
 }
 
-#[inline]
+#[inline(never)]
 fn add_constant(nodes: &[u32], value: i64, sums: &mut [i64]) -> Result<(), Malformed> {
     for &node in nodes {
         let sum = sums.get_mut(node as usize).ok_or(OUT_OF_RANGE)?;
@@ -256,7 +256,7 @@ fn add_constant(nodes: &[u32], value: i64, sums: &mut [i64]) -> Result<(), Malfo
     Ok(())
 }
 
-#[inline]
+#[inline(never)]
 fn add_scaled(nodes: &[u32], lows: &[u32], unit: i64, constant: i64, sums: &mut [i64]) -> Result<(), Malformed> {
     for (&node, &low) in nodes.iter().zip(lows) {
         let sum = sums.get_mut(node as usize).ok_or(OUT_OF_RANGE)?;
