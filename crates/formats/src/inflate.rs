@@ -50,26 +50,96 @@ impl Buffer {
     fn room(&mut self, count: usize) -> &mut [u8] {
         let needed = self.length + count;
         if self.bytes.len() < needed {
-            if self.bytes.capacity() < needed {
-                self.bytes.truncate(self.length);
-                self.bytes.reserve_exact(count);
-            }
+            self.bytes.truncate(self.length);
+            self.bytes.reserve_exact(count);
             self.bytes.resize(needed, 0);
         }
         &mut self.bytes[self.length..]
     }
+
+    /// Forgets the content and gives at least `count` writable bytes. The old ones go first, so that old and new never
+    /// exist at once.
+    fn fresh(&mut self, count: usize) -> &mut [u8] {
+        self.length = 0;
+        if self.bytes.len() < count {
+            self.bytes = Vec::new();
+            self.bytes = vec![0; count];
+        }
+        &mut self.bytes
+    }
+
+    /// Fills the buffer by `fill`, which is called again with four times the room as long as it says that it needs more.
+    ///
+    /// Starting over costs a third of the last try; growing in place would hold two copies of a large body.
+    fn fill(
+        &mut self,
+        room_first: usize,
+        limits: &Limits,
+        field: &str,
+        mut fill: impl FnMut(&mut [u8]) -> Result<Filled, DecodeError>,
+    ) -> Result<(), DecodeError> {
+        let limit = inflated_bytes_max(limits);
+        let mut size = room_first.clamp(1, limit.max(1));
+        loop {
+            let room = self.fresh(size);
+            let end = room.len().min(limit);
+            match fill(&mut room[..end])? {
+                Filled::Done(length) => {
+                    work::count(length);
+                    self.length = length;
+                    return Ok(());
+                }
+                Filled::NeedsMore if end >= limit => return Err(too_large(field, limits)),
+                Filled::NeedsMore => {
+                    work::count(end);
+                    size = end.saturating_mul(4).min(limit);
+                }
+            }
+        }
+    }
+}
+
+/// How an attempt to fill a buffer ended.
+enum Filled {
+    /// With so many bytes.
+    Done(usize),
+    /// The output is longer than the room.
+    NeedsMore,
+}
+
+/// Output that is given room at first whatever a header promises, bytes.
+const ROOM_MIN: usize = 64 << 10;
+
+/// Output per input byte that a promise is believed for. Real profiles have 2–5; a body that promises more starts with
+/// this much, so that a lie costs no memory.
+const BELIEVED_RATIO: usize = 6;
+
+/// The room to start with for a body that promises to inflate to `promised` bytes.
+fn room_first(body: &[u8], promised: usize) -> usize {
+    promised.min(body.len().saturating_mul(BELIEVED_RATIO).max(ROOM_MIN))
+}
+
+/// Takes all output of a streaming decoder.
+fn read_all(decoder: &mut impl std::io::Read, room: &mut [u8]) -> std::io::Result<Filled> {
+    let mut length = 0;
+    while length < room.len() {
+        match decoder.read(&mut room[length..])? {
+            0 => return Ok(Filled::Done(length)),
+            count => length += count,
+        }
+    }
+    Ok(if decoder.read(&mut [0])? == 0 { Filled::Done(length) } else { Filled::NeedsMore })
 }
 
 /// Inflates `body` once into `buffer`, which is cleared.
 fn once(body: &[u8], buffer: &mut Buffer, limits: &Limits) -> Result<(), DecodeError> {
     buffer.clear();
-    let result = if body.starts_with(&GZIP_MAGIC) {
+    work::count(body.len());
+    if body.starts_with(&GZIP_MAGIC) {
         gzip::inflate(body, buffer, limits)
     } else {
         zstd::inflate(body, buffer, limits)
-    };
-    work::count(body.len() + buffer.length);
-    result
+    }
 }
 
 /// What inflating a body came to.

@@ -1,15 +1,26 @@
 //! What tests and benches share: generators, an oracle, faulty disks, golden files. Never part of the program.
 
+pub mod arbitrary;
 mod bare_walk;
 mod fixtures;
 pub mod fleet;
 mod forgetful;
+mod fuzz_bodies;
+mod mutate;
+mod oracle;
+mod plain;
+pub mod proto;
 mod random;
 mod shared;
 
+pub use arbitrary::OwnedProfile;
 pub use bare_walk::{Walked, bare_walk};
 pub use fixtures::{fixture, fixture_path};
 pub use fleet::{Fleet, FleetOptions, FleetProfile};
 pub use forgetful::ForgetfulDisk;
+pub use fuzz_bodies::{fuzz_folded, fuzz_inflate, fuzz_limits, fuzz_pprof};
+pub use mutate::mutate;
+pub use oracle::{Oracle, OracleFrame, OracleTable, OracleTree};
+pub use plain::{Plain, PlainFrame, PlainLabel, PlainLocation, PlainMapping, PlainSample, PlainType};
 pub use random::Random;
 pub use shared::{shared_dir, skip_without_shared};

@@ -106,6 +106,13 @@ impl<'a> Encoder<'a> {
             varint(&mut inner, value.cast_unsigned());
         }
         delimited(&mut message, 2, &inner);
+        // first, because decoding lifts the first label of that name
+        for (key, digits) in self.link_labels(position, sample.link) {
+            inner.clear();
+            number(&mut inner, 1, u64::from(self.content(key)));
+            number(&mut inner, 2, u64::from(self.content(digits)));
+            delimited(&mut message, 3, &inner);
+        }
         for label in sample.labels {
             inner.clear();
             number(&mut inner, 1, self.string(label.key));
@@ -116,12 +123,6 @@ impl<'a> Encoder<'a> {
                     number(&mut inner, 4, self.string(unit));
                 }
             }
-            delimited(&mut message, 3, &inner);
-        }
-        for (key, digits) in self.link_labels(position, sample.link) {
-            inner.clear();
-            number(&mut inner, 1, u64::from(self.content(key)));
-            number(&mut inner, 2, u64::from(self.content(digits)));
             delimited(&mut message, 3, &inner);
         }
         delimited(&mut self.out, 2, &message);

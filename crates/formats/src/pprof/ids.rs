@@ -11,6 +11,9 @@ use crate::{DecodeError, budget::Budget, work};
 /// Key of the label that marks samples of a difference (C009).
 const DIFFERENCE_KEY: &[u8] = b"pprof::base";
 
+/// Tag of the profile's time.
+const TIME_NANOS: u8 = 0x48;
+
 /// Bytes that one entry of a map of ids may take, with the table's slack.
 const ENTRY_BYTES: usize = 40;
 
@@ -89,17 +92,29 @@ impl Ids {
     pub(super) fn read(text: &[u8], budget: &mut Budget) -> Result<Self, IdError> {
         let mut ids = Self::default();
         let mut samples = 0_u64;
+        let mut times = 0;
+        let mut first_wrong = None;
         let mut reader = Reader::new(text, 0);
         work::count(text.len());
         while reader.at() < text.len() {
             let at = reader.at();
-            ids.field(&mut reader, &mut samples, budget).map_err(|error| match error {
-                FieldError::Id(error) => error,
-                FieldError::Wire(fault) => IdError::Wrong(DecodeError::malformed(
-                    "profile",
-                    format!("{fault} (in the field at byte {at})"),
-                )),
-            })?;
+            times += u32::from(reader.starts_with(TIME_NANOS));
+            if times == 2 {
+                // also where ids come twice: that the body is two profiles says more
+                return Err(glued(at).into());
+            }
+            match ids.field(&mut reader, &mut samples, budget) {
+                Ok(()) => {}
+                Err(FieldError::Id(IdError::Wrong(error))) => first_wrong = first_wrong.or(Some(error)),
+                Err(FieldError::Id(IdError::Full)) => return Err(IdError::Full),
+                Err(FieldError::Wire(fault)) => {
+                    let reason = format!("{fault} (in the field at byte {at})");
+                    return Err(DecodeError::malformed("profile", reason).into());
+                }
+            }
+        }
+        if let Some(error) = first_wrong {
+            return Err(error.into());
         }
         if samples > 0 && ids.sample_types == 0 {
             let reason = format!("none, but there are {samples} samples");
@@ -116,7 +131,10 @@ impl Ids {
     ) -> Result<(), FieldError> {
         let tag = reader.varint()?;
         match tag {
-            0x1a => self.mappings.add(id_of(reader)?, "mapping", budget)?,
+            0x1a => {
+                let id = id_of(reader)?;
+                self.mappings.add(id, "mapping", budget)?;
+            }
             0x22 => self.locations.add(id_of(reader)?, "location", budget)?,
             0x2a => self.functions.add(id_of(reader)?, "function", budget)?,
             0x32 => {
@@ -136,6 +154,13 @@ impl Ids {
         }
         Ok(())
     }
+}
+
+/// The error for a second time in one body.
+#[cold]
+pub(super) fn glued(at: usize) -> DecodeError {
+    let reason = format!("a second time at byte {at}: two profiles glued together; send them one by one");
+    DecodeError::malformed("time_nanos", reason)
 }
 
 /// Why a field cannot be read.

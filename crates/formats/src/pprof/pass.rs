@@ -10,7 +10,7 @@
 use profile::{Columns, StringIndex, StringRange, ValueType};
 
 use super::{
-    ids::Ids,
+    ids::{Ids, glued},
     wire::{Fault, Reader, low32, narrow, signed},
 };
 use crate::{DecodeError, Limits, budget::Budget, work};
@@ -114,11 +114,7 @@ impl<'a, const CAREFUL: bool> Pass<'a, CAREFUL> {
                 self.columns.header.time_nanos = signed(reader.varint()?);
                 self.times_seen += 1;
                 if self.times_seen == 2 {
-                    let at = reader.at();
-                    let reason = format!(
-                        "a second time before byte {at}: two profiles glued together; send them one by one"
-                    );
-                    return Err(self.note(DecodeError::malformed("time_nanos", reason)));
+                    return Err(self.note(glued(at)));
                 }
             }
             0x50 => self.columns.header.duration_nanos = signed(reader.varint()?),

@@ -106,6 +106,12 @@ impl<'a> Reader<'a> {
         self.at
     }
 
+    /// Whether the next byte is this one.
+    #[inline(always)]
+    pub(crate) fn starts_with(&self, byte: u8) -> bool {
+        self.text.get(self.at) == Some(&byte)
+    }
+
     /// Goes on by some bytes.
     #[inline(always)]
     pub(crate) fn advance(&mut self, bytes: usize) {

@@ -1,0 +1,208 @@
+//! Seeded damage to good bodies: no decoder panics, works or allocates beyond its bounds (R1, D20, D33).
+//!
+//! `EVERFLAME_FUZZ_SEED` and `EVERFLAME_FUZZ_CASES` choose another run; the output names both.
+#![allow(unsafe_code)]
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    cell::Cell,
+};
+
+use formats::{Decoder, encode_pprof, gzip};
+use testkit::{Random, arbitrary, fuzz_folded, fuzz_inflate, fuzz_limits, fuzz_pprof, mutate};
+
+thread_local! {
+    static HELD: Cell<isize> = const { Cell::new(0) };
+    static PEAK: Cell<isize> = const { Cell::new(0) };
+}
+
+/// Counts what this thread holds, and the most that it held.
+struct Counting;
+
+fn book(bytes: isize) {
+    // at the end of a thread its counters are gone before its last memory is
+    let _ = HELD.try_with(|held| {
+        held.set(held.get() + bytes);
+        let _ = PEAK.try_with(|peak| peak.set(peak.get().max(held.get())));
+    });
+}
+
+fn signed(bytes: usize) -> isize {
+    isize::try_from(bytes).unwrap_or(isize::MAX)
+}
+
+// SAFETY: every call is passed on to the system's allocator unchanged; counting allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        book(signed(layout.size()));
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        book(-signed(layout.size()));
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        book(signed(layout.size()));
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        // the old and the new block may exist at once
+        book(signed(size));
+        book(-signed(layout.size()));
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// Memory that `work` needed at its peak beyond what was held before, bytes.
+fn peak_of<R>(work: impl FnOnce() -> R) -> (R, usize) {
+    let before = HELD.get();
+    PEAK.set(before);
+    let result = work();
+    (result, usize::try_from(PEAK.get() - before).unwrap_or_default())
+}
+
+fn setting(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+/// Runs `body` on mutations of `seeds`.
+fn fuzz(name: &str, seeds: &[Vec<u8>], body: fn(&mut Decoder, &[u8]) -> usize) {
+    let seed = setting("EVERFLAME_FUZZ_SEED", 20_260_101);
+    let cases = setting("EVERFLAME_FUZZ_CASES", 20_000);
+    println!("{name}: {cases} cases, seed {seed}");
+    let mut random = Random::new(seed, 11);
+    let mut decoder = Decoder::new();
+    for case in 0..cases {
+        let mut input = seeds[random.below(seeds.len())].clone();
+        mutate(&mut input, &mut random);
+        let (charged, peak) = peak_of(|| body(&mut decoder, &input));
+        // what the round trip of a fuzz body holds beside the decoder is the same again
+        let limit = 2 * (8 * charged + (16 << 20));
+        assert!(
+            peak <= limit,
+            "{name}, case {case} of seed {seed}: {peak} bytes at the peak (at most {limit})"
+        );
+    }
+}
+
+fn pprof_seeds() -> Vec<Vec<u8>> {
+    (0..40)
+        .map(|seed| encode_pprof(&arbitrary::random_profile(seed, 12, 1 + (seed as usize) % 3).view()))
+        .collect()
+}
+
+#[test]
+fn fuzz_pprof_within_bounds() {
+    fuzz("pprof", &pprof_seeds(), fuzz_pprof);
+}
+
+#[test]
+fn fuzz_inflate_within_bounds() {
+    let mut seeds: Vec<Vec<u8>> = pprof_seeds().iter().map(|body| gzip(body)).collect();
+    seeds.extend(pprof_seeds().iter().map(|body| zstd::bulk::compress(body, 3).unwrap()));
+    let twice: Vec<Vec<u8>> = seeds.iter().map(|body| gzip(body)).collect();
+    let glued: Vec<Vec<u8>> = seeds.iter().map(|body| [body.as_slice(), body].concat()).collect();
+    seeds.extend(twice);
+    seeds.extend(glued);
+    seeds.push(gzip(&vec![0; 8 << 20]));
+    fuzz("inflate", &seeds, fuzz_inflate);
+}
+
+#[test]
+fn fuzz_folded_within_bounds() {
+    let texts: [&[u8]; 6] = [
+        b"main;a;b 10\nmain;a;c 5\r\n\n# comment\nmain 3",
+        b"\xef\xbb\xbfroot;operator()(int);x 7\n",
+        b"\xff\xfer\0o\0o\0t\0;\0a\0 \x001\0\n\0",
+        b"run file.py:41;run (lib/x.rb:7);f 1\n",
+        b";;a;; 4\na;b\n-1\na -5\nb 0\n",
+        "главная;帧;🔥 9223372036854775807\n".as_bytes(),
+    ];
+    let mut seeds: Vec<Vec<u8>> = texts.iter().map(|text| text.to_vec()).collect();
+    seeds.push([&b"f;"[..]].repeat(100).concat());
+    seeds[6].extend_from_slice(b"leaf 2");
+    fuzz("folded", &seeds, fuzz_folded);
+}
+
+/// The bound of D20 itself, for bodies that are built to need as much as they can.
+#[test]
+fn greedy_bodies_stay_within_eight_times_their_size() {
+    let limits = formats::Limits::default();
+    let count = 200_000_u64;
+    let varint = |mut value: u64| {
+        let mut bytes = Vec::new();
+        while value >= 0x80 {
+            bytes.push((value & 0x7f) as u8 | 0x80);
+            value >>= 7;
+        }
+        bytes.push(value as u8);
+        bytes
+    };
+    let message = |tag: u8, inside: &[u8]| [&[tag][..], &varint(inside.len() as u64), inside].concat();
+    let numbered = |tag: u8| -> Vec<u8> {
+        (1..=count).flat_map(|id| message(tag, &[&[0x08][..], &varint(id)].concat())).collect()
+    };
+    let types = [0x0a, 0].repeat(40);
+    let bodies = [
+        ("locations", numbered(0x22)),
+        (
+            "sparse locations",
+            (1..=count).flat_map(|id| message(0x22, &[&[0x08][..], &varint(id * 3)].concat())).collect(),
+        ),
+        ("functions", numbered(0x2a)),
+        ("mappings", numbered(0x1a)),
+        ("strings", [0x32, 0].repeat(400_000)),
+        ("samples", [[0x0a, 0].to_vec(), [0x12, 0x02, 0x10, 0x01].repeat(300_000)].concat()),
+        ("wide samples", [types, message(0x12, &message(0x12, &[1; 40])).repeat(20_000)].concat()),
+        ("labels", [[0x0a, 0].to_vec(), [0x12, 0x04, 0x10, 0x01, 0x1a, 0x00].repeat(300_000)].concat()),
+        (
+            "lines",
+            [message(0x22, &[[0x08, 1].to_vec(), [0x22, 0x00].repeat(400_000)].concat()), message(0x2a, &[])]
+                .concat(),
+        ),
+        ("comments", message(0x6a, &[0; 900_000])),
+    ];
+    for (name, body) in bodies {
+        let (result, peak) = peak_of(|| {
+            let mut decoder = Decoder::new();
+            decoder.pprof(&body, &limits).map(|_| ()).map_err(|error| error.to_string())
+        });
+        let limit = 8 * body.len() + (16 << 20);
+        println!("{name}: {} bytes, peak {peak}, {result:?}", body.len());
+        assert!(
+            peak <= limit,
+            "{name}: {peak} bytes at the peak for a body of {} (at most {limit})",
+            body.len()
+        );
+    }
+    assert!(fuzz_limits().inflated_bytes_max < limits.inflated_bytes_max);
+}
+
+#[test]
+fn c024_decompression_bomb() {
+    let limits = formats::Limits { inflated_bytes_max: 32 << 20, ..formats::Limits::default() };
+    let zeros = vec![0; 256 << 20];
+    let bombs = [
+        ("gzip", gzip(&zeros)),
+        ("zstd", zstd::bulk::compress(&zeros, 3).unwrap()),
+        ("nested", gzip(&gzip(&zeros))),
+    ];
+    drop(zeros);
+    for (name, bomb) in bombs {
+        let (result, peak) = peak_of(|| Decoder::new().pprof(&bomb, &limits).map(|_| ()).unwrap_err());
+        assert_eq!(result.kind, formats::DecodeErrorKind::TooLarge, "{name}");
+        let limit = limits.inflated_bytes_max + (16 << 20);
+        println!("{name}: {} bytes, peak {peak}", bomb.len());
+        assert!(peak <= limit, "{name}: {peak} bytes at the peak (at most {limit})");
+    }
+}

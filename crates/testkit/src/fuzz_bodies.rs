@@ -1,0 +1,94 @@
+//! What a fuzzer does with one input, per decoder. `fuzz/` calls these with libFuzzer's inputs, the tests of `formats`
+//! with seeded mutations (D33).
+//!
+//! Each gives back how many bytes were read and inflated, so that the caller can hold memory against them (D20).
+
+use formats::{DecodeErrorKind, Decoder, Limits, encode_pprof, take_work};
+
+use crate::Plain;
+
+/// Steps that a decoder may take per byte read or inflated: three passes over a pprof body, and the finishing loops.
+const STEPS_PER_BYTE: u64 = 24;
+
+/// Steps that even an empty body may take.
+const STEPS_MIN: u64 = 4096;
+
+/// Limits under which bodies are fuzzed: small, so that the limits themselves are met.
+#[must_use]
+pub fn fuzz_limits() -> Limits {
+    Limits {
+        body_bytes_max: 1 << 20,
+        inflated_bytes_max: 4 << 20,
+        stack_depth_max: 64,
+        string_bytes_max: 256,
+        ..Limits::default()
+    }
+}
+
+/// Bytes that an input may be charged for: itself, and what it inflates to.
+fn charged(decoder: &mut Decoder, body: &[u8], limits: &Limits) -> usize {
+    let inflated = match decoder.inflate(body, limits) {
+        Ok(inflated) => inflated.bytes.len(),
+        // how far it got is not known: as far as the limit
+        Err(_) => limits.inflated_bytes_max,
+    };
+    body.len() + inflated
+}
+
+fn assert_bounded(steps: u64, bytes: usize) {
+    let limit = STEPS_PER_BYTE * bytes as u64 + STEPS_MIN;
+    assert!(steps <= limit, "{steps} steps for {bytes} bytes (at most {limit})");
+}
+
+/// Inflating: ends, within its limits.
+pub fn fuzz_inflate(decoder: &mut Decoder, body: &[u8]) -> usize {
+    let limits = fuzz_limits();
+    let _ = take_work();
+    let bytes = charged(decoder, body, &limits);
+    assert_bounded(take_work(), bytes);
+    bytes
+}
+
+/// pprof: what is accepted survives a round trip.
+pub fn fuzz_pprof(decoder: &mut Decoder, body: &[u8]) -> usize {
+    let limits = fuzz_limits();
+    let bytes = charged(decoder, body, &limits);
+    let _ = take_work();
+    let result = decoder.pprof(body, &limits);
+    assert_bounded(take_work(), bytes);
+    if let Ok((profile, _)) = result {
+        let plain = Plain::of(&profile);
+        let encoded = encode_pprof(&profile);
+        // the marker of a cut stack makes a stack that is exactly as deep as allowed, so nothing is cut again
+        let again = Limits { keep_negative: true, ..limits };
+        let mut second = Decoder::new();
+        match second.pprof(&encoded, &again) {
+            Ok((profile, _)) => assert_eq!(Plain::of(&profile), plain),
+            // without its unknown fields the body is smaller, and so is what it may use
+            Err(error) => assert_eq!(error.kind, DecodeErrorKind::TooLarge, "the round trip failed: {error}"),
+        }
+    }
+    bytes
+}
+
+/// Folded stacks and lines: values of what is accepted are positive, stacks within depth.
+pub fn fuzz_folded(decoder: &mut Decoder, body: &[u8]) -> usize {
+    let limits = fuzz_limits();
+    let bytes = charged(decoder, body, &limits);
+    for is_lines in [false, true] {
+        let _ = take_work();
+        let result = if is_lines {
+            decoder.lines(body, "samples", "count", &limits)
+        } else {
+            decoder.folded(body, "samples", "count", &limits)
+        };
+        assert_bounded(take_work(), bytes);
+        if let Ok((profile, _)) = result {
+            for sample in profile.samples() {
+                assert!(sample.values[0] > 0 && sample.stack.len() <= limits.stack_depth_max);
+            }
+            let _ = Plain::of(&profile);
+        }
+    }
+    bytes
+}
