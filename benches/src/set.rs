@@ -14,7 +14,7 @@ use profile::LabelSet;
 use testkit::{Fleet, FleetOptions};
 
 /// To be raised when the generator changes, so that old files are not taken for new ones.
-const GENERATION: u32 = 1;
+const GENERATION: u32 = 2;
 
 /// One profile of a set.
 pub struct SetProfile {

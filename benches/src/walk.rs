@@ -65,11 +65,44 @@ impl<'a> Walker<'a> {
     }
 }
 
-/// Adds up packed numbers. Eight one-byte numbers at a time where there are such.
+/// Bytes of a word that begin or continue a number that goes on.
+const CONTINUED: u64 = 0x8080_8080_8080_8080;
+
+/// Adds up packed numbers: eight one-byte or four two-byte numbers at a time where there are such.
 #[inline]
 fn packed(bytes: &[u8]) -> Result<u64, Broken> {
+    const PAIRS: u64 = 0x0080_0080_0080_0080;
     let mut sum = 0_u64;
     let mut walker = Walker { bytes, at: 0 };
+    while let Some(chunk) = bytes.get(walker.at..walker.at + 8) {
+        let word = u64::from_le_bytes(chunk.try_into().map_err(|_| Broken)?);
+        match word & CONTINUED {
+            0 => {
+                // Byte lanes to one sum: pairs, then all.
+                let pairs = (word & 0x00ff_00ff_00ff_00ff) + (word >> 8 & 0x00ff_00ff_00ff_00ff);
+                sum = sum.wrapping_add(pairs.wrapping_mul(0x0001_0001_0001_0001) >> 48);
+                walker.at += 8;
+            }
+            PAIRS => {
+                let low = word & 0x007f_007f_007f_007f;
+                let numbers = low | (word & 0x7f00_7f00_7f00_7f00) >> 1;
+                sum = sum.wrapping_add(numbers.wrapping_mul(0x0001_0001_0001_0001) >> 48);
+                walker.at += 8;
+            }
+            marks => {
+                // The first number of the word, without a branch on its length.
+                let length = ((!marks & CONTINUED).trailing_zeros() + 1) / 8;
+                if length > 4 {
+                    sum = sum.wrapping_add(walker.long_varint()?);
+                } else {
+                    let kept = word & (u64::MAX >> (64 - 8 * length));
+                    let low = kept & 0x7f | (kept & 0x7f00) >> 1;
+                    sum = sum.wrapping_add(low | (kept & 0x7f_0000) >> 2 | (kept & 0x7f00_0000) >> 3);
+                    walker.at += length as usize;
+                }
+            }
+        }
+    }
     while !walker.is_done() {
         sum = sum.wrapping_add(walker.varint()?);
     }
@@ -135,6 +168,22 @@ mod tests {
         // sample { location_id: [1, 2], value: [300] }, string_table: "abc", time_nanos: 7
         let profile = [0x12, 8, 0x0a, 2, 1, 2, 0x12, 2, 0xac, 2, 0x32, 3, b'a', b'b', b'c', 0x48, 7];
         assert_eq!(walk(&profile), Ok(1 + 2 + 300 + 3 + 7));
+    }
+
+    #[test]
+    fn packed_numbers_of_every_length_add_up() {
+        let mut bytes = Vec::new();
+        let mut expected = 0_u64;
+        for number in (0..200_u64).chain([300, 20_000, 3_000_000, 400_000_000, u64::MAX]).chain(1000..1100) {
+            expected = expected.wrapping_add(number);
+            let mut rest = number;
+            while rest >= 0x80 {
+                bytes.push(rest as u8 | 0x80);
+                rest >>= 7;
+            }
+            bytes.push(rest as u8);
+        }
+        assert_eq!(packed(&bytes), Ok(expected));
     }
 
     #[test]

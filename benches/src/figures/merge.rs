@@ -1,11 +1,12 @@
-//! Merge of 10,240 profiles of one service to a tree of at most 8,192 nodes, as held right after the push.
+//! Merge of 10,240 profiles of one service to a tree of at most 8,192 nodes: as held right after the push, and from
+//! one packed block.
 //!
 //! Warm: symbols are decoded and files are in memory; no answer is kept from one round to the next.
 
 use std::sync::Arc;
 
-use block::Dataset;
-use profile::{Tenant, TimeRange};
+use block::{Block, BlockInput, Dataset, DatasetPart, MemoryFile, write_block};
+use profile::{Tenant, TimeRange, Timestamp};
 use query::{Aggregation, Control, Engine, NameMode, Selection, Selector, SpanFilter, TypeSelector};
 
 use super::{Sets, ingest::ingest_all};
@@ -19,14 +20,32 @@ use crate::{
 const ROUNDS: usize = 9;
 const NODES_MAX: usize = 8192;
 
-/// `merge-head`, `merge-head-ms`.
+/// `merge-block`, `merge-block-ms`, `merge-head`, `merge-head-ms`.
 ///
 /// # Errors
 /// When the set is refused or cannot be read back.
 pub fn measure(sets: &mut Sets) -> Result<Vec<Figure>, BenchError> {
     let services = ingest_all(sets.one()?)?;
     let head = services.values().next().ok_or("the set has no service")?.snapshot();
-    one_dataset("merge-head", &head, 5.0, 150.0)
+    let packed = pack(head.as_ref())?;
+    let mut figures = one_dataset("merge-block", &packed, 2.5, 60.0)?;
+    figures.extend(one_dataset("merge-head", &head, 5.0, 150.0)?);
+    Ok(figures)
+}
+
+/// Writes a dataset as a block and opens it again.
+fn pack(head: &dyn Dataset) -> Result<Arc<dyn Dataset>, BenchError> {
+    let tenant = Tenant::anonymous();
+    let mut file = Vec::new();
+    let input = BlockInput {
+        tenant: &tenant,
+        datasets: vec![DatasetPart { dataset: head, profiles: (0..head.profile_count()).collect() }],
+        attachments: Vec::new(),
+        arrived: Timestamp::now(),
+    };
+    write_block(&input, &mut file)?;
+    let block = Block::open(Arc::new(MemoryFile::new("bench", file)))?;
+    Ok(Arc::new(block.dataset(0)?))
 }
 
 fn one_dataset(

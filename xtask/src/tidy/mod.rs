@@ -25,6 +25,7 @@ const CHECKS: &[Check] = &[
     ("fixtures have recipes", documents::fixtures),
     ("dependencies are explained", documents::dependencies),
     ("invariants have guards", documents::invariants),
+    ("generated code", generated),
 ];
 
 /// The checkout: its root and every file that git knows or would add.
@@ -68,6 +69,12 @@ impl Tree {
     fn ending<'a>(&'a self, suffix: &'a str) -> impl Iterator<Item = &'a str> {
         self.files.iter().map(String::as_str).filter(move |name| name.ends_with(suffix))
     }
+}
+
+/// What `cargo xtask codegen` would write is what is checked in.
+fn generated(_tree: &Tree, findings: &mut Findings) -> Result<(), String> {
+    findings.extend(crate::codegen::run(&["--check".to_owned()]).err());
+    Ok(())
 }
 
 /// Runs all checks.

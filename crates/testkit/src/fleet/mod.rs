@@ -60,7 +60,7 @@ impl FleetOptions {
             kinds: vec![Kind {
                 service: "checkout-go",
                 name: "process_cpu",
-                fixture: "go-typechecker/cpu.pb.gz",
+                fixture: "go-compiler/cpu.pb.gz",
                 rows: 651,
             }],
             services: 1,
@@ -74,7 +74,7 @@ impl FleetOptions {
     /// Five services from large to tiny × 10 pods × 40 intervals = 2,000 profiles.
     #[must_use]
     pub fn mix() -> Self {
-        let cpu = "go-typechecker/cpu.pb.gz";
+        let cpu = "go-compiler/cpu.pb.gz";
         let kind = |service, name, fixture, rows| Kind { service, name, fixture, rows };
         Self {
             kinds: vec![
