@@ -55,6 +55,7 @@ impl DisplayTree {
         // The root's name is scoped: a function of that name is another.
         let root = names.intern(Name { scope: "\0root".into(), ..plain(ROOT_NAME) });
         let no_stack = names.intern(plain(NO_STACK_NAME));
+        names.sort();
         let mut paths = PathTable::new(root);
         let node = paths.child(ROOT, no_stack);
         debug_assert_eq!(node, NO_STACK);
@@ -239,6 +240,6 @@ fn unnamed(mode: NameMode, frame: &Frame<'_>) -> Name {
     Name { text: text.into(), scope: scope.into(), file: "".into(), unsymbolised: true }
 }
 
-fn lossy<'a>(bytes: &'a Cow<'_, [u8]>) -> Cow<'a, str> {
+fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes)
 }

@@ -37,8 +37,8 @@ pub const SAMPLE_LABEL_VALUES_MAX: usize = 10_000;
 /// datasets answer.
 pub const SAMPLE_LABEL_ROWS_MAX: u64 = 4_000_000;
 
-/// Default of [`crate::EngineOptions::cache_bytes`]: display trees of some ten million nodes.
-pub const CACHE_BYTES_DEFAULT: u64 = 128 << 20;
+/// Default of [`crate::EngineOptions::cache_bytes`]: display trees of some five million nodes.
+pub const CACHE_BYTES_DEFAULT: u64 = 64 << 20;
 
 /// Default of [`crate::EngineOptions::query_bytes_max`]: a day of a large fleet at 2 kB per profile.
 pub const QUERY_BYTES_DEFAULT: u64 = 8 << 30;

@@ -3,8 +3,6 @@
 //! Of the headers: the earliest time, the sum of durations, the largest period, all comments once, the first profile's
 //! drop and keep expressions, the first documentation link and default sample type that there is, as pprof merges them.
 
-use std::collections::{HashMap, HashSet};
-
 use block::{NONE, ProfileMeta};
 use profile::{
     LocationIndex, Profile, ProfileId, ProfileType, SampleLabel, StringIndex, Timestamp, ValueType,
@@ -14,7 +12,7 @@ use crate::{
     QueryError,
     amount::divide_rounded,
     path_table::{PathTable, ROOT},
-    profile_tables::{MappingRule, Tables, Translation, position},
+    profile_tables::{Map, MappingRule, Set, Tables, Translation, position},
 };
 
 /// The profile.
@@ -23,13 +21,13 @@ pub(crate) struct ProfileBuilder {
     types: Vec<ProfileType>,
     denominators: Vec<i128>,
     stacks: PathTable,
-    label_sets: HashMap<Vec<SampleLabel>, u32>,
+    label_sets: Map<Vec<SampleLabel>, u32>,
     label_texts: Vec<Vec<SampleLabel>>,
-    rows: HashMap<(u32, u32), u32>,
+    rows: Map<(u32, u32), u32>,
     /// Stack and labels of each row.
     keys: Vec<(u32, u32)>,
     values: Vec<i128>,
-    seen: HashSet<ProfileId>,
+    seen: Set<ProfileId>,
     first: Option<Timestamp>,
     comments: Vec<StringIndex>,
 }
@@ -39,7 +37,7 @@ pub(crate) struct Nodes<'a> {
     symbols: Translation<'a>,
     /// Stack of each node, [`NONE`] = not translated yet.
     stacks: Vec<u32>,
-    label_sets: HashMap<u32, u32>,
+    label_sets: Map<u32, u32>,
 }
 
 impl<'a> Nodes<'a> {
@@ -48,7 +46,7 @@ impl<'a> Nodes<'a> {
         Self {
             stacks: vec![NONE; symbols.node_count() as usize],
             symbols: Translation::new(symbols),
-            label_sets: HashMap::new(),
+            label_sets: Map::default(),
         }
     }
 }
@@ -72,12 +70,12 @@ impl ProfileBuilder {
             denominators: vec![1; types.len()],
             types,
             stacks: PathTable::new(NONE),
-            label_sets: HashMap::from([(Vec::new(), 0)]),
+            label_sets: [(Vec::new(), 0)].into_iter().collect(),
             label_texts: vec![Vec::new()],
-            rows: HashMap::new(),
+            rows: Map::default(),
             keys: Vec::new(),
             values: Vec::new(),
-            seen: HashSet::new(),
+            seen: Set::default(),
             first: None,
             comments: Vec::new(),
         }

@@ -1,13 +1,18 @@
 //! Symbol tables of a profile being written: strings, mappings, functions and locations, each once, taken over from the
 //! tables of one or several datasets.
 
-use std::collections::HashMap;
-
 use block::{NONE, Symbols};
+use foldhash::fast::RandomState;
 use profile::{
     Columns, Function, FunctionIndex, LabelValue, Line, Location, LocationIndex, Mapping, MappingFlags,
     MappingIndex, SampleLabel, StringIndex, StringRange,
 };
+
+/// A map with a fast hash; its seed is chosen by each process, so that no client can steer keys to collide.
+pub(crate) type Map<K, V> = hashbrown::HashMap<K, V, RandomState>;
+
+/// A set of the same kind.
+pub(crate) type Set<K> = hashbrown::HashSet<K, RandomState>;
 
 /// Whether mappings of one file at different addresses are one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,20 +35,20 @@ pub(crate) struct Tables {
     /// The columns; only the tables of symbols are filled here.
     pub columns: Columns,
     rule: MappingRule,
-    strings: HashMap<Box<[u8]>, StringIndex>,
-    mappings: HashMap<MappingKey, MappingIndex>,
-    functions: HashMap<FunctionKey, FunctionIndex>,
-    locations: HashMap<LocationKey, LocationIndex>,
+    strings: Map<Box<[u8]>, StringIndex>,
+    mappings: Map<MappingKey, MappingIndex>,
+    functions: Map<FunctionKey, FunctionIndex>,
+    locations: Map<LocationKey, LocationIndex>,
 }
 
 /// What the ids of one dataset have become.
 pub(crate) struct Translation<'a> {
     /// The dataset's tables.
     pub symbols: &'a dyn Symbols,
-    strings: HashMap<u32, StringIndex>,
-    functions: HashMap<u32, FunctionIndex>,
-    mappings: HashMap<u32, (MappingIndex, u64)>,
-    locations: HashMap<u32, LocationIndex>,
+    strings: Map<u32, StringIndex>,
+    functions: Map<u32, FunctionIndex>,
+    mappings: Map<u32, (MappingIndex, u64)>,
+    locations: Map<u32, LocationIndex>,
 }
 
 impl<'a> Translation<'a> {
@@ -51,10 +56,10 @@ impl<'a> Translation<'a> {
     pub fn new(symbols: &'a dyn Symbols) -> Self {
         Self {
             symbols,
-            strings: HashMap::new(),
-            functions: HashMap::new(),
-            mappings: HashMap::new(),
-            locations: HashMap::new(),
+            strings: Map::default(),
+            functions: Map::default(),
+            mappings: Map::default(),
+            locations: Map::default(),
         }
     }
 }
@@ -64,15 +69,15 @@ impl Tables {
     pub fn new(rule: MappingRule) -> Self {
         let mut columns = Columns::default();
         columns.clear();
-        let strings = HashMap::from([(Box::from(&b""[..]), StringIndex::EMPTY)]);
+        let strings = [(Box::default(), StringIndex::EMPTY)].into_iter().collect();
         Self {
             text: Vec::new(),
             columns,
             rule,
             strings,
-            mappings: HashMap::new(),
-            functions: HashMap::new(),
-            locations: HashMap::new(),
+            mappings: Map::default(),
+            functions: Map::default(),
+            locations: Map::default(),
         }
     }
 

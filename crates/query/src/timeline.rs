@@ -184,14 +184,13 @@ impl Collected<'_> {
                 progress.check()?;
             }
             let meta = part.dataset.profile(picked.pick.profile);
-            if !by_series.contains_key(&meta.series) {
+            let (group, number, asks_links) = by_series.entry(meta.series).or_insert_with(|| {
                 let group = series_group(plan, &part.dataset.series(meta.series).labels, self.group_by);
                 let asks_links = self.group_by.iter().zip(&group).any(|(name, value)| {
                     value.is_none() && matches!(name.as_str(), SPAN_LABEL | TRACE_LABEL)
                 });
-                by_series.insert(meta.series, (group, None, asks_links));
-            }
-            let Some((group, number, asks_links)) = by_series.get_mut(&meta.series) else { continue };
+                (group, None, asks_links)
+            });
             let rows_decide = group.contains(&None) && (meta.has_labels || *asks_links);
             if picked.filter.is_none() && below.is_none() && !rows_decide {
                 let group = match *number {

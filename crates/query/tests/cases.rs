@@ -1,5 +1,7 @@
 //! Cases and decisions that a query answers for, each named after its row.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
+
 mod support;
 
 use std::{
@@ -35,6 +37,18 @@ fn c006_pprof_sample_without_locations() {
         flame_lines(&engine, &select("{}")),
         ["total 0 8", "total;(no stack) 3 3", "total;main 0 5", "total;main;work 5 5"]
     );
+}
+
+/// A dataset none of whose samples has a stack has no nodes at all.
+#[test]
+fn profiles_of_empty_stacks_alone_are_answered() {
+    let mut service = Service::new("a");
+    service.cpu(&[], 0, &[("", 3)]);
+    let engine = service.engine();
+    assert_eq!(flame_lines(&engine, &select("{}")), ["total 0 3", "total;(no stack) 3 3"]);
+    let cut = engine.flame(&select("{}"), NameMode::Raw, 1, &control()).unwrap().data;
+    assert_eq!(lines(&cut), ["total 0 3", "total;other* 3 3"]);
+    assert_eq!(engine.top(&select("{}"), NameMode::Raw, &control()).unwrap().data.rows.len(), 1);
 }
 
 #[test]

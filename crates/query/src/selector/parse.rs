@@ -199,7 +199,7 @@ impl<'a> Cursor<'a> {
                 self.escape(at, &mut bytes)?;
                 continue;
             }
-            bytes.extend_from_slice(self.text[at..self.position].as_bytes());
+            bytes.extend_from_slice(&self.text.as_bytes()[at..self.position]);
         }
         String::from_utf8(bytes).map_err(|_| self.wrong_at(start, "the string is no valid UTF-8"))
     }
