@@ -36,6 +36,14 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let source = Source::open(&arguments.source)?;
     let told = source.callers(&arguments.function)?;
+    let table = &told.data;
+    if table.function.total == 0 && table.callers.is_empty() && table.callees.is_empty() {
+        return Err(Failure::Failed(format!(
+            "{} has no function {:?}; everflame top lists the names",
+            source.title(),
+            arguments.function
+        )));
+    }
     let file = arguments.output.output.as_deref();
     super::tell(&told.stats);
     if arguments.json {

@@ -30,7 +30,7 @@ pub struct Arguments {
     /// Most rows of boxes; 0 = all [default: 48 in the terminal, else all]
     #[arg(long, value_name = "N", help_heading = "Output")]
     depth: Option<usize>,
-    /// Most nodes; smaller ones are put together as "other"; 0 = all [default: 8192; HTML 200000; folded all]
+    /// Most nodes; smaller ones are put together as "other"; 0 = all [default: 8192, HTML 200000, all for folded stacks and for drawings of files]
     #[arg(long, value_name = "N", help_heading = "Output")]
     max_nodes: Option<usize>,
     /// Paths listed below the boxes in the terminal
@@ -56,7 +56,10 @@ impl Arguments {
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let format = arguments.format();
     let source = Source::open(&arguments.source)?;
-    let nodes_max = arguments.max_nodes.unwrap_or(format.nodes_default());
+    // Nothing travels when files are read here, and drawings leave out what is too narrow by themselves.
+    let is_drawing = matches!(format, Format::Terminal | Format::Svg);
+    let default = if is_drawing && matches!(source, Source::Local(_)) { 0 } else { format.nodes_default() };
+    let nodes_max = arguments.max_nodes.unwrap_or(default);
     let told = source.flame(nodes_max)?;
     super::tell(&told.stats);
     draw(arguments, format, &source.title(), &told)

@@ -138,7 +138,7 @@ impl Format {
 /// `what  ·  type  ·  total  ·  profiles`
 fn heading(title: &str, total: i64, unit: &str, stats: &AnswerStats) -> String {
     let mut parts = vec![one_line(title).into_owned()];
-    if let Some(of) = &stats.profile_type {
+    if let Some(of) = stats.profile_type.as_ref().filter(|of| !of.sample_type.is_empty()) {
         parts.push(one_line(&of.sample_type).into_owned());
     }
     parts.push(value(total, unit));

@@ -171,8 +171,12 @@ fn push_box(line: &mut String, face: &Face, width: usize, palette: Palette) {
 
 /// The paths with the largest own value, leaf first.
 fn push_paths(text: &mut String, tree: &FlameTree, all: i64, options: &IcicleOptions) {
-    let mut widest: Vec<usize> =
-        (0..tree.nodes.len()).filter(|&position| tree.nodes[position].self_value != 0).collect();
+    // What the cut folded together is no path.
+    let is_path = |&position: &usize| {
+        let node = tree.nodes[position];
+        node.self_value != 0 && tree.other != Some(node.name)
+    };
+    let mut widest: Vec<usize> = (0..tree.nodes.len()).filter(is_path).collect();
     widest.sort_by_key(|&position| (std::cmp::Reverse(tree.nodes[position].self_value), position));
     widest.truncate(options.paths_max);
     if widest.is_empty() {

@@ -60,6 +60,11 @@
   };
   const signed = (number) => (number > 0 ? "+" : "") + value(number);
   const nameOf = (i) => data.names[data.name[i]];
+  // A comparison says its direction in the text as well, for eyes that cannot tell the colours apart.
+  const labelOf = (i) => {
+    if (!isDiff || data.leftTotal[i] === data.rightTotal[i]) return nameOf(i);
+    return (data.rightTotal[i] > data.leftTotal[i] ? "+ " : "− ") + nameOf(i);
+  };
   const describe = (i) => {
     if (isDiff) {
       const a = data.leftTotal[i], b = data.rightTotal[i];
@@ -123,14 +128,14 @@
       context.lineWidth = i === selected ? 2 : 1;
       context.strokeRect(x + 1, y + 1, Math.max(w - gap - 2, 1), ROW - 3);
     }
-    const label = w > 22 ? fit(nameOf(i), w - 2 * PAD) : "";
+    const label = w > 22 ? fit(labelOf(i), w - 2 * PAD) : "";
     if (label) {
       context.save();
       context.beginPath();
       context.rect(x, y, w - gap, ROW);
       context.clip();
       context.globalAlpha = Math.max(style.alpha, 0.75);
-      context.fillStyle = isMatch(i) ? style.matchText : "#18181b";
+      context.fillStyle = isMatch(i) ? style.matchText : style.alpha < 1 ? style.dimText : "#18181b";
       context.fillText(label, x + PAD, y + ROW / 2);
       context.restore();
     }
@@ -142,6 +147,7 @@
     const style = { text: root.getPropertyValue("--text").trim(), match: root.getPropertyValue("--match").trim(), matchText: "#fff", alpha: 1 };
     const dark = matchMedia("(prefers-color-scheme: dark)").matches;
     if (dark) style.matchText = "#18181b";
+    style.dimText = dark ? "#f4f4f5" : "#18181b";
     const ratio = devicePixelRatio || 1, w = scroll.clientWidth, h = scroll.clientHeight;
     pixels = w;
     spacer.style.height = Math.max(rowsShown * ROW + 4, 40) + "px";
@@ -189,8 +195,9 @@
   };
 
   // ---- what is said beside the drawing ----
+  const HINT = "Point at a frame for its numbers; click to zoom, / to search, ? for keys.";
   const showDetails = (i) => {
-    details.textContent = i < 0 ? "" : [nameOf(i)].concat(describe(i)).join("  ·  ");
+    details.textContent = i < 0 ? HINT : [nameOf(i)].concat(describe(i)).join("  ·  ");
   };
   const showTip = (i, x, y) => {
     tip.hidden = i < 0;
@@ -359,5 +366,6 @@
       legend.append(item);
     }
   }
+  showDetails(-1);
   redraw();
 })();
