@@ -4,12 +4,18 @@
 //!
 //! Not here: where files lie and when they are written (`store`), what a query means (`query`).
 
+// The test datasets name this crate as everyone else does.
+#[cfg(test)]
+extern crate self as block;
+
 mod attachments;
 mod content;
 mod cursor;
 mod dataset;
 mod error;
 mod footer;
+#[cfg(test)]
+mod fuzz;
 mod limits;
 mod packing;
 mod profiles;
@@ -18,6 +24,9 @@ mod renumber;
 mod rows;
 mod section;
 mod source;
+#[cfg(test)]
+#[path = "../tests/support/mod.rs"]
+mod support;
 mod symbols;
 mod tables;
 mod writer;

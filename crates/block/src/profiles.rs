@@ -135,7 +135,7 @@ impl ProfileTable {
         let mut profiles = Vec::with_capacity(count);
         let mut last = 0_u32;
         for _ in 0..count {
-            let position = u64::from(last) + cursor.varint()?;
+            let position = u64::from(last).checked_add(cursor.varint()?).ok_or(BEHIND)?;
             last = u32::try_from(position).ok().filter(|&position| position < counts.series).ok_or(BEHIND)?;
             profiles.push(empty_profile(last));
         }
