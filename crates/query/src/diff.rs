@@ -6,6 +6,7 @@
 
 use crate::{
     Answer, AnswerStats, Control, Engine, NameMode, QueryError, QueryResult, Selection,
+    amount::Amount,
     cut::{Shape, cut, place},
     flame::{AnswerNames, Slots, others, whole_numbers},
     merge::{Joined, MergeContext, Rolled, pruning_of},
@@ -65,12 +66,17 @@ impl Engine {
             return Err(QueryError::invalid("profile_type", reason));
         }
         let call_sites = [&*left.call_site, &*right.call_site];
-        let data = self.diff_plans(&mut plans, call_sites, mode, nodes_max, &mut progress)?;
+        let wide = plans.iter().any(Plan::needs_wide);
+        let data = if wide {
+            self.diff_plans::<i128>(&mut plans, call_sites, mode, nodes_max, &mut progress)?
+        } else {
+            self.diff_plans::<i64>(&mut plans, call_sites, mode, nodes_max, &mut progress)?
+        };
         let [left, right] = plans;
         Ok(Answer { data, stats: progress.stats(both(left.stats, right.stats)) })
     }
 
-    fn diff_plans(
+    fn diff_plans<T: Amount>(
         &self,
         plans: &mut [Plan<'_>; 2],
         call_sites: [&[String]; 2],
@@ -78,7 +84,7 @@ impl Engine {
         nodes_max: usize,
         progress: &mut Progress<'_>,
     ) -> Result<DiffTree, QueryError> {
-        let mut joined: Joined<i128> = Joined::new(2);
+        let mut joined: Joined<T> = Joined::new(2);
         for (column, (plan, call_site)) in plans.iter_mut().zip(call_sites).enumerate() {
             let mut context = MergeContext { cache: &self.trees, mode, call_site, progress };
             let pruning = pruning_of(plan, mode)?;
@@ -88,7 +94,8 @@ impl Engine {
         }
         joined.names.sort();
         let columns = [joined.take_column(0), joined.take_column(1)];
-        let sides = columns.map(|selfs| Rolled::new(joined.paths.parents(), selfs, true));
+        let has_negative = plans.iter().any(|plan| plan.has_negative);
+        let sides = columns.map(|selfs| Rolled::new(joined.paths.parents(), selfs, has_negative));
         let views = [0, 1].map(|side: usize| sides[side].view(&joined.paths, &joined.names));
         // Averages of different numbers of rounds are brought to one scale before they are compared.
         let scales = [plans[1].denominator, plans[0].denominator];
@@ -96,7 +103,9 @@ impl Engine {
             .weights()
             .iter()
             .zip(views[1].weights())
-            .map(|(left, right)| left.saturating_mul(scales[0]).max(right.saturating_mul(scales[1])))
+            .map(|(left, right)| {
+                (left.wide().saturating_mul(scales[0])).max(right.wide().saturating_mul(scales[1]))
+            })
             .collect();
         let shape = Shape {
             parents: joined.paths.parents(),
@@ -106,11 +115,11 @@ impl Engine {
         };
         let cut = cut(&shape, nodes_max);
         let rest = [0, 1].map(|side: usize| others(&shape, &cut.kept, views[side].selfs, views[side].totals));
-        let placed = place(&shape, &cut, |slot| rest[0][slot] != 0 || rest[1][slot] != 0);
+        let placed = place(&shape, &cut, |slot| rest.iter().any(|rest| rest[slot] != T::default()));
         let slots = Slots::new(&cut.kept, weights.len());
         let mut numbers = Vec::with_capacity(2);
         for side in 0..2 {
-            let selfs: Vec<i128> = placed
+            let selfs: Vec<T> = placed
                 .iter()
                 .map(|one| match one.is_other {
                     true => rest[side][slots.of(one.node)],

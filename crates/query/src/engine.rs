@@ -95,7 +95,6 @@ impl Engine {
         selection: &'a Selection,
         progress: &Progress<'_>,
     ) -> Result<Vec<Part<'a>>, QueryError> {
-        progress.check()?;
         scan(self.datasets(&selection.tenants, selection.range), selection, progress)
     }
 

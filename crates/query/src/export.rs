@@ -1,5 +1,7 @@
 //! Profiles as pprof: one as it was sent (D4), or many merged into one at the level of locations (D23).
 
+use std::sync::Arc;
+
 use block::{Dataset, NONE, Pick, Rows};
 use profile::{LocationIndex, Profile, ProfileId, ProfileType, Tenant, TimeRange, Timestamp, ValueType};
 
@@ -12,7 +14,7 @@ use crate::{
     profile_tables::{MappingRule, Tables, Translation, position},
     profile_types::{Columns, Resolved, resolve},
     progress::Progress,
-    scan::{Part, candidates, types_of},
+    scan::{Part, candidates, scan, types_of},
 };
 
 impl Engine {
@@ -51,7 +53,9 @@ impl Engine {
     /// See [`QueryError`].
     pub fn pprof(&self, selection: &Selection, control: &Control) -> QueryResult<Vec<u8>> {
         let mut progress = self.progress(control);
-        let parts = self.scan(selection, &progress)?;
+        // One view for all columns: a profile that arrives meanwhile is in all of them or in none.
+        let datasets = self.datasets(&selection.tenants, selection.range);
+        let parts = scan(datasets.clone(), selection, &progress)?;
         let all = matches!(selection.profile_type, TypeSelector::Default);
         let resolved = {
             let (types, series_types) = types_of(&parts);
@@ -76,12 +80,14 @@ impl Engine {
             Resolved::Type(chosen) => chosen,
         };
         let columns = if all { columns_of(&parts, &chosen) } else { vec![chosen] };
-        self.merged(selection, columns, &mut progress)
+        drop(parts);
+        self.merged(&datasets, selection, columns, &mut progress)
     }
 
     /// Merges columns one after the other into one profile.
     fn merged(
         &self,
+        datasets: &[Arc<dyn Dataset>],
         selection: &Selection,
         columns: Vec<ProfileType>,
         progress: &mut Progress<'_>,
@@ -89,7 +95,7 @@ impl Engine {
         let mut builder = ProfileBuilder::new(columns.clone());
         let mut stats = AnswerStats::default();
         for (column, profile_type) in columns.into_iter().enumerate() {
-            let parts = self.scan(selection, progress)?;
+            let parts = scan(datasets.to_vec(), selection, progress)?;
             let plan = plan_type(parts, profile_type, selection.aggregation)?;
             builder.set_denominator(column, plan.denominator);
             for part in &plan.parts {

@@ -94,6 +94,7 @@ pub(crate) fn scan<'a>(
     let ids: HashSet<ProfileId> = selection.profile_ids.iter().copied().collect();
     let service = selection.selector.exact(profile::SERVICE_NAME);
     let mut parts = Vec::new();
+    progress.check()?;
     for dataset in datasets {
         progress.check()?;
         if service.is_some_and(|service| service != dataset.service()) {

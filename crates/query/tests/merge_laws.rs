@@ -4,9 +4,8 @@
 
 mod support;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
 
-use block::Dataset;
 use proptest::prelude::*;
 use query::{Engine, FlameTree, NameMode};
 use support::*;
@@ -31,7 +30,11 @@ fn texts(stacks: &Stacks) -> Vec<(String, i64)> {
 
 /// Each group of profiles becomes a dataset of its own.
 fn engine(groups: &[Vec<Stacks>]) -> Engine {
-    let mut datasets: Vec<Arc<dyn Dataset>> = Vec::new();
+    Engine::over(services(groups).iter().map(Service::dataset).collect())
+}
+
+fn services(groups: &[Vec<Stacks>]) -> Vec<Service> {
+    let mut services = Vec::new();
     let mut at = 0;
     for group in groups {
         let mut service = Service::new("a");
@@ -42,9 +45,9 @@ fn engine(groups: &[Vec<Stacks>]) -> Engine {
             service.cpu(&[], at, &borrowed);
             at += 1;
         }
-        datasets.push(service.dataset());
+        services.push(service);
     }
-    Engine::over(datasets)
+    services
 }
 
 fn flame(engine: &Engine, nodes_max: usize) -> FlameTree {
@@ -155,6 +158,11 @@ proptest! {
         prop_assert_eq!(&flame(&engine(&[left.to_vec(), right.to_vec()]), 0), &whole);
         let single: Vec<Vec<Stacks>> = turned.iter().map(|one| vec![one.clone()]).collect();
         prop_assert_eq!(&flame(&engine(&single), 0), &whole);
+        // Some in blocks, some in heads.
+        let mixed = services(&[left.to_vec(), right.to_vec()]);
+        let mixed = mixed.iter().filter(|service| service.dataset().profile_count() > 0).enumerate();
+        let mixed = mixed.map(|(number, service)| if number == 0 { service.packed() } else { service.dataset() });
+        prop_assert_eq!(&flame(&Engine::over(mixed.collect()), 0), &whole);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use block::Dataset;
+use block::{Block, BlockInput, Dataset, DatasetPart, MemoryFile, write_block};
 use formats::{Decoder, Limits};
 use profile::{
     Columns, Function, FunctionIndex, LabelSet, LabelValue, Line, Link, Location, LocationIndex, Mapping,
@@ -207,6 +207,23 @@ impl Service {
 
     pub fn dataset(&self) -> Arc<dyn Dataset> {
         self.memory.snapshot()
+    }
+
+    /// The same as read back from a block file.
+    pub fn packed(&self) -> Arc<dyn Dataset> {
+        let head = self.dataset();
+        let profiles = (0..head.profile_count()).collect();
+        let tenant = Tenant::anonymous();
+        let input = BlockInput {
+            tenant: &tenant,
+            datasets: vec![DatasetPart { dataset: &*head, profiles }],
+            attachments: Vec::new(),
+            arrived: seconds(0),
+        };
+        let mut bytes = Vec::new();
+        write_block(&input, &mut bytes).unwrap();
+        let block = Block::open(Arc::new(MemoryFile::new("test.block", bytes))).unwrap();
+        Arc::new(block.dataset(0).unwrap())
     }
 
     pub fn engine(&self) -> Engine {
