@@ -59,25 +59,51 @@ pub(crate) fn cut<W: Copy + Ord + Default>(shape: &Shape<'_, W>, nodes_max: usiz
 
 /// Adds `count` nodes that weigh exactly the threshold, by name, each after its parent.
 fn add_tied<W: Copy + Ord>(shape: &Shape<'_, W>, threshold: W, count: usize, kept: &mut Vec<u32>) {
-    let mut tied: Vec<u32> = (1..)
-        .zip(&shape.weights[1..])
-        .filter(|(_, weight)| **weight == threshold)
-        .map(|(node, _)| node)
-        .collect();
-    tied.sort_by_key(|&node| shape.parents[node as usize]);
-    let root_is_parent = |parent: u32| parent == 0 || shape.weights[parent as usize] > threshold;
-    let mut frontier: BinaryHeap<Candidate<'_, W>> = tied
-        .iter()
-        .filter(|&&node| root_is_parent(shape.parents[node as usize]))
-        .map(|&node| Candidate { node, shape })
-        .collect();
-    for _ in 0..count {
-        let Some(Candidate { node, .. }) = frontier.pop() else { break };
-        kept.push(node);
-        let first = tied.partition_point(|&other| shape.parents[other as usize] < node);
-        let children = tied[first..].iter().take_while(|&&other| shape.parents[other as usize] == node);
-        frontier.extend(children.map(|&node| Candidate { node, shape }));
+    if count == 0 {
+        return;
     }
+    // Tied nodes are either below a kept node, and may be taken now, or below another tied one, and wait for it. In a
+    // profile with a heavy tail almost all nodes are tied, so nothing here sorts them.
+    let mut frontier: Vec<u32> = Vec::new();
+    let mut first_waiting = vec![OUT; shape.parents.len()];
+    let mut next_waiting = vec![OUT; shape.parents.len()];
+    for (node, &weight) in (0_u32..).zip(shape.weights).skip(1) {
+        if weight != threshold {
+            continue;
+        }
+        let parent = shape.parents[node as usize];
+        if parent == 0 || shape.weights[parent as usize] > threshold {
+            frontier.push(node);
+        } else {
+            next_waiting[node as usize] = first_waiting[parent as usize];
+            first_waiting[parent as usize] = node;
+        }
+    }
+    let mut heap = BinaryHeap::from(smallest_names(shape, frontier, count));
+    for _ in 0..count {
+        let Some(Candidate { node, .. }) = heap.pop() else { break };
+        kept.push(node);
+        let mut waiting = first_waiting[node as usize];
+        while waiting != OUT {
+            heap.push(Candidate { node: waiting, shape });
+            waiting = next_waiting[waiting as usize];
+        }
+    }
+}
+
+/// The candidates of which `count` may be taken: those of the `count` smallest names, equal ones all.
+fn smallest_names<'a, W>(
+    shape: &'a Shape<'a, W>,
+    mut candidates: Vec<u32>,
+    count: usize,
+) -> Vec<Candidate<'a, W>> {
+    let rank = |node: u32| shape.table.rank(shape.names[node as usize]);
+    if candidates.len() > count {
+        let (_, last, _) = candidates.select_nth_unstable_by_key(count - 1, |&node| rank(node));
+        let largest = rank(*last);
+        candidates.retain(|&node| rank(node) <= largest);
+    }
+    candidates.into_iter().map(|node| Candidate { node, shape }).collect()
 }
 
 /// A tied node; the greatest is taken next.

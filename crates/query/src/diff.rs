@@ -7,9 +7,9 @@
 use crate::{
     Answer, AnswerStats, Control, Engine, NameMode, QueryError, QueryResult, Selection,
     amount::Amount,
-    cut::{Shape, cut, place},
-    flame::{AnswerNames, Slots, others, whole_numbers},
-    merge::{Joined, MergeContext, Rolled, pruning_of},
+    cut::{Placed, Shape, cut, place},
+    flame::{AnswerNames, Slots, others, whole, whole_numbers},
+    merge::{Joined, MergeContext, Rolled, pruning_of, unsymbolised},
     plan::Plan,
     progress::Progress,
 };
@@ -94,59 +94,60 @@ impl Engine {
         }
         joined.names.sort();
         let columns = [joined.take_column(0), joined.take_column(1)];
-        let has_negative = plans.iter().any(|plan| plan.has_negative);
-        let sides = columns.map(|selfs| Rolled::new(joined.paths.parents(), selfs, has_negative));
-        let views = [0, 1].map(|side: usize| sides[side].view(&joined.paths, &joined.names));
-        // Averages of different numbers of rounds are brought to one scale before they are compared.
-        let scales = [plans[1].denominator, plans[0].denominator];
-        let weights: Vec<i128> = views[0]
-            .weights()
-            .iter()
-            .zip(views[1].weights())
-            .map(|(left, right)| {
-                (left.wide().saturating_mul(scales[0])).max(right.wide().saturating_mul(scales[1]))
-            })
-            .collect();
-        let shape = Shape {
-            parents: joined.paths.parents(),
-            names: joined.paths.names(),
-            weights: &weights,
-            table: &joined.names,
-        };
-        let cut = cut(&shape, nodes_max);
-        let rest = [0, 1].map(|side: usize| others(&shape, &cut.kept, views[side].selfs, views[side].totals));
-        let placed = place(&shape, &cut, |slot| rest.iter().any(|rest| rest[slot] != T::default()));
-        let slots = Slots::new(&cut.kept, weights.len());
-        let mut numbers = Vec::with_capacity(2);
-        for side in 0..2 {
-            let selfs: Vec<T> = placed
-                .iter()
-                .map(|one| match one.is_other {
-                    true => rest[side][slots.of(one.node)],
-                    false => views[side].selfs[one.node as usize],
-                })
-                .collect();
-            numbers.push(whole_numbers(&placed, &selfs, plans[side].denominator)?);
-            plans[side].stats.cut_nodes = cut.left_out;
-            let of_others = placed.iter().zip(&numbers[side].0).filter(|(one, _)| one.is_other);
-            plans[side].stats.cut_value = of_others.fold(0_i64, |sum, (_, value)| sum.saturating_add(*value));
-        }
-        let mut names = AnswerNames::default();
-        let nodes = placed
-            .iter()
-            .enumerate()
-            .map(|(position, one)| DiffNode {
-                parent: one.parent,
-                name: names.position_of(&joined.names, joined.paths.names(), one),
-                left_self: numbers[0].0[position],
-                left_total: numbers[0].1[position],
-                right_self: numbers[1].0[position],
-                right_total: numbers[1].1[position],
-            })
-            .collect();
-        let unit = if plans[0].profile_type.is_some() { plans[0].unit() } else { plans[1].unit() };
-        Ok(DiffTree { nodes, names: names.texts, unit, other: names.other })
+        compare(plans, &joined, columns, nodes_max)
     }
+}
+
+/// Cuts the joined tree by the larger side of each node and writes both sides.
+fn compare<T: Amount>(
+    plans: &mut [Plan<'_>; 2],
+    joined: &Joined<T>,
+    columns: [Vec<T>; 2],
+    nodes_max: usize,
+) -> Result<DiffTree, QueryError> {
+    let has_negative = plans.iter().any(|plan| plan.has_negative);
+    let sides = columns.map(|selfs| Rolled::new(joined.paths.parents(), selfs, has_negative));
+    let views = [0, 1].map(|side: usize| sides[side].view(&joined.paths, &joined.names));
+    // Averages of different numbers of rounds are brought to one scale before they are compared.
+    let scales = [plans[1].denominator, plans[0].denominator];
+    let scaled = |value: &T, side: usize| value.wide().saturating_mul(scales[side]);
+    let pairs = views[0].weights().iter().zip(views[1].weights());
+    let weights: Vec<i128> = pairs.map(|(left, right)| scaled(left, 0).max(scaled(right, 1))).collect();
+    let (parents, names) = (joined.paths.parents(), joined.paths.names());
+    let shape = Shape { parents, names, weights: &weights, table: &joined.names };
+    let cut = cut(&shape, nodes_max);
+    let rest = [0, 1].map(|side: usize| others(&shape, &cut.kept, views[side].selfs, views[side].totals));
+    let placed = place(&shape, &cut, |slot| rest.iter().any(|rest| rest[slot] != T::default()));
+    let slots = Slots::new(&cut.kept, weights.len());
+    let mut numbers = Vec::with_capacity(2);
+    for (side, plan) in plans.iter_mut().enumerate() {
+        let own = |one: &Placed| match one.is_other {
+            true => rest[side][slots.of(one.node)],
+            false => views[side].selfs[one.node as usize],
+        };
+        let selfs: Vec<T> = placed.iter().map(own).collect();
+        let written = whole_numbers(&placed, &selfs, plan.denominator)?;
+        let of_others = placed.iter().zip(&written.0).filter(|(one, _)| one.is_other);
+        plan.stats.cut_value = of_others.fold(0_i64, |sum, (_, value)| sum.saturating_add(*value));
+        plan.stats.cut_nodes = cut.left_out;
+        plan.stats.unsymbolised_value = whole(unsymbolised(&views[side]), plan.denominator)?;
+        numbers.push(written);
+    }
+    let mut answer_names = AnswerNames::default();
+    let nodes = placed
+        .iter()
+        .enumerate()
+        .map(|(position, one)| DiffNode {
+            parent: one.parent,
+            name: answer_names.position_of(&joined.names, names, one),
+            left_self: numbers[0].0[position],
+            left_total: numbers[0].1[position],
+            right_self: numbers[1].0[position],
+            right_total: numbers[1].1[position],
+        })
+        .collect();
+    let unit = if plans[0].profile_type.is_some() { plans[0].unit() } else { plans[1].unit() };
+    Ok(DiffTree { nodes, names: answer_names.texts, unit, other: answer_names.other })
 }
 
 /// What both sides took together.
