@@ -1,57 +1,70 @@
-//! Times decoding against a bare walk: `decode_speed FILE…`.
+//! Times decoding against a bare walk over the generator's bodies, or over the files named: `decode_speed [FILE…]`.
+//!
+//! Sums up the shortest of many runs per body, so that other work on the machine disturbs little.
 #![allow(clippy::print_stdout)]
 
 use std::{hint::black_box, time::Instant};
 
 use formats::{Decoder, Limits};
+use testkit::{Fleet, FleetOptions, bare_walk};
 
-/// Shortest of many runs, in ns per round.
+const RUNS: usize = 60;
+
+/// Shortest of many runs, ns.
 fn shortest(mut run: impl FnMut()) -> f64 {
     let mut best = f64::MAX;
-    let begin = Instant::now();
-    while begin.elapsed().as_secs_f64() < 0.4 {
+    for _ in 0..RUNS {
         let start = Instant::now();
-        for _ in 0..4 {
-            run();
-        }
-        best = best.min(start.elapsed().as_nanos() as f64 / 4.0);
+        run();
+        best = best.min(start.elapsed().as_nanos() as f64);
     }
     best
 }
 
-fn main() {
+fn measure(name: &str, bodies: &[Vec<u8>]) {
     let limits = Limits::default();
-    let mut totals = (0.0, 0.0, 0.0, 0);
-    for path in std::env::args().skip(1) {
-        let body = std::fs::read(&path).expect("readable file");
-        let mut decoder = Decoder::new();
-        let Ok(inflated) = decoder.inflate(&body, &limits).map(|inflated| inflated.bytes.to_vec()) else {
+    let mut decoder = Decoder::new();
+    let (mut walk, mut decode, mut inflate, mut bytes) = (0.0, 0.0, 0.0, 0);
+    for body in bodies {
+        let Ok(raw) = decoder.inflate(body, &limits).map(|inflated| inflated.bytes.to_vec()) else {
             continue;
         };
-        if testkit::bare_walk(&inflated).is_none() {
+        if bare_walk(&raw).is_none() {
             continue;
         }
-        let mut decoder = Decoder::new();
-        let walk = shortest(|| {
-            black_box(testkit::bare_walk(black_box(&inflated)));
+        bytes += raw.len();
+        walk += shortest(|| {
+            black_box(bare_walk(black_box(&raw)));
         });
-        let decode = shortest(|| {
-            let _ = black_box(decoder.pprof(black_box(&inflated), &limits).is_ok());
+        decode += shortest(|| {
+            black_box(decoder.pprof(black_box(&raw), &limits).is_ok());
         });
-        let mut inflater = Decoder::new();
-        let inflate = shortest(|| {
-            let _ = black_box(inflater.inflate(black_box(&body), &limits).is_ok());
+        inflate += shortest(|| {
+            black_box(decoder.inflate(black_box(body), &limits).is_ok());
         });
-        let bytes = inflated.len();
-        let name = path.rsplit('/').next().unwrap_or("");
-        println!(
-            "{name:40} {bytes:8} B  walk {:6.0} MB/s  decode {:6.0} MB/s  ratio {:.3}  inflate {:6.0} MB/s",
-            bytes as f64 / walk * 1e3,
-            bytes as f64 / decode * 1e3,
-            decode / walk,
-            bytes as f64 / inflate * 1e3
-        );
-        totals = (totals.0 + walk, totals.1 + decode, totals.2 + inflate, totals.3 + bytes);
     }
-    println!("all: walk {:.0} MB/s ratio {:.3}", totals.3 as f64 / totals.0 * 1e3, totals.1 / totals.0);
+    let rate = |nanos: f64| bytes as f64 / nanos * 1e3;
+    println!(
+        "{name:42} {:8} B  walk {:6.0} MB/s  decode {:6.0} MB/s  ratio {:.3}  inflate {:6.0} MB/s",
+        bytes / bodies.len().max(1),
+        rate(walk),
+        rate(decode),
+        decode / walk,
+        rate(inflate)
+    );
+}
+
+fn main() {
+    let files: Vec<String> = std::env::args().skip(1).collect();
+    for path in &files {
+        let body = std::fs::read(path).expect("readable file");
+        measure(path.rsplit('/').next().unwrap_or(""), &[body]);
+    }
+    if files.is_empty() {
+        for (name, options) in [("mix", FleetOptions::mix()), ("one", FleetOptions::one())] {
+            let bodies: Vec<Vec<u8>> =
+                Fleet::new(options).step_by(37).take(50).map(|profile| profile.body).collect();
+            measure(name, &bodies);
+        }
+    }
 }

@@ -313,11 +313,15 @@ impl Finish<'_> {
         }
         let root = |sample: usize| {
             let location = columns.locations[stack(sample).last()?.position()];
-            columns.location_lines(&location).last().map(|line| line.function)
+            columns.location_lines(&location).last().map(|line| line.function.position())
         };
-        let roots: HashSet<Option<FunctionIndex>, FixedState> =
-            (0..samples).filter(|&sample| !is_suspect(sample)).map(root).collect();
-        let cut = (0..samples).filter(|&sample| is_suspect(sample) && !roots.contains(&root(sample))).count();
+        let mut is_root = vec![false; columns.functions.len()];
+        for function in (0..samples).filter(|&sample| !is_suspect(sample)).filter_map(root) {
+            is_root[function] = true;
+        }
+        let is_cut =
+            |sample: &usize| is_suspect(*sample) && root(*sample).is_none_or(|function| !is_root[function]);
+        let cut = (0..samples).filter(is_cut).count();
         self.altered.add(AlteredReason::CutByProfiler, cut as u64);
     }
 

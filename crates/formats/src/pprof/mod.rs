@@ -19,7 +19,7 @@ mod wire;
 pub use encode::encode_pprof;
 pub(crate) use finish::TRUNCATED;
 
-use profile::{Altered, Columns};
+use profile::{Altered, Columns, LocationIndex};
 
 use self::{
     finish::{Finish, FinishError},
@@ -27,7 +27,7 @@ use self::{
     pass::{Pass, Trusted},
     wire::Fault,
 };
-use crate::{DecodeError, Limits, budget::Budget};
+use crate::{DecodeError, Limits, budget::Budget, work};
 
 /// How a pass ended that gave no profile.
 enum Ended {
@@ -104,6 +104,7 @@ fn attempt<const CAREFUL: bool>(
         depth_max: 0,
         lines_max: 0,
         string_length_max: 0,
+        collected: packed::Collected::default(),
         noted: None,
     };
     if let Err(fault) = pass.run() {
@@ -132,11 +133,23 @@ fn attempt<const CAREFUL: bool>(
 
 /// Whether every id and index that the quick pass took for a position is one.
 fn trust_was_right(trusted: Trusted, columns: &Columns) -> bool {
-    let is_within = |largest: u64, count: usize| largest < count as u64;
-    (is_within(trusted.location, columns.locations.len())
-        || columns.stacks.is_empty() && trusted.location == 0)
-        && (is_within(trusted.function, columns.functions.len())
-            || columns.lines.is_empty() && trusted.function == 0)
-        && trusted.mapping <= columns.mappings.len() as u64
-        && is_within(trusted.string, columns.strings.len())
+    trusted.location_id <= columns.locations.len() as u64
+        && trusted.function_id <= columns.functions.len() as u64
+        && trusted.mapping_id <= columns.mappings.len() as u64
+        && trusted.string < columns.strings.len() as u64
+        && are_within(&columns.stacks, columns.locations.len())
+}
+
+/// Whether all entries are below `count`.
+fn are_within(stacks: &[LocationIndex], count: usize) -> bool {
+    let Some(last) =
+        u32::try_from(count).ok().filter(|&count| count <= 1 << 31).and_then(|count| count.checked_sub(1))
+    else {
+        return stacks.is_empty();
+    };
+    work::count(stacks.len());
+    // The upper bit of the sum of bits tells whether some entry is negative or beyond the last: a loop without branches,
+    // which compilers turn into vector instructions.
+    let bits = stacks.iter().fold(0, |bits, location| bits | location.0 | last.wrapping_sub(location.0));
+    bits >> 31 == 0
 }

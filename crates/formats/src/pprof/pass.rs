@@ -11,6 +11,7 @@ use profile::{Columns, StringIndex, StringRange, ValueType};
 
 use super::{
     ids::{Ids, glued},
+    packed::Collected,
     wire::{Fault, Reader, low32, narrow, signed},
 };
 use crate::{DecodeError, Limits, budget::Budget, work};
@@ -25,12 +26,13 @@ pub(super) struct Counts {
     pub(super) no_stack: u64,
 }
 
-/// The largest of what the quick pass took on trust.
+/// The largest of what the quick pass took on trust. Ids in stacks are checked when the stacks are whole.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Trusted {
-    pub(super) location: u64,
-    pub(super) function: u64,
-    pub(super) mapping: u64,
+    /// Of ids that may be longer than what the stacks hold, and of dropped samples.
+    pub(super) location_id: u64,
+    pub(super) function_id: u64,
+    pub(super) mapping_id: u64,
     pub(super) string: u64,
 }
 
@@ -48,6 +50,7 @@ pub(super) struct Pass<'a, const CAREFUL: bool> {
     pub(super) depth_max: usize,
     pub(super) lines_max: usize,
     pub(super) string_length_max: u32,
+    pub(super) collected: Collected,
     pub(super) noted: Option<DecodeError>,
 }
 

@@ -3,7 +3,7 @@
 use profile::{LabelValue, LocationIndex, SampleLabel, StringIndex};
 
 use super::{
-    packed::{SLACK, push_packed_ids, push_packed_values},
+    packed::{SLACK, large, push_packed_ids, push_packed_values},
     pass::{Pass, dangling},
     wire::{Fault, Reader, low32, narrow, signed},
 };
@@ -71,8 +71,8 @@ impl<'a, const CAREFUL: bool> Pass<'a, CAREFUL> {
         if CAREFUL {
             self.careful_ids(reader, end, stack_start)?;
         } else {
-            let position_max = push_packed_ids(reader, end, &mut self.columns.stacks)?;
-            self.trusted.location = self.trusted.location.max(position_max);
+            let long_max = push_packed_ids(reader, end, &mut self.collected, &mut self.columns.stacks)?;
+            self.trusted.location_id = self.trusted.location_id.max(long_max);
         }
         reader.done(end)
     }
@@ -114,9 +114,8 @@ impl<'a, const CAREFUL: bool> Pass<'a, CAREFUL> {
                 }
             }
         } else {
-            // id 0 wraps to the largest value and is caught with the others
             let position = id.wrapping_sub(1);
-            self.trusted.location = self.trusted.location.max(position);
+            self.trusted.location_id = self.trusted.location_id.max(large(id));
             LocationIndex(low32(position))
         };
         self.columns.stacks.push(location);
@@ -143,6 +142,7 @@ impl<'a, const CAREFUL: bool> Pass<'a, CAREFUL> {
         if bits <= 0 || values.len() != width || depth == 0 {
             let keep = self.judge_odd_sample(bits, values_start, labels_start, depth == 0)?;
             if !keep {
+                self.trust_dropped(stack_start);
                 self.columns.stacks.truncate(stack_start);
                 self.columns.values.truncate(values_start);
                 self.columns.labels.truncate(labels_start);
@@ -158,6 +158,18 @@ impl<'a, const CAREFUL: bool> Pass<'a, CAREFUL> {
             columns.label_ends.push(narrow(columns.labels.len()));
         }
         Ok(())
+    }
+
+    /// Ids of a dropped sample must point somewhere as well.
+    #[cold]
+    #[inline(never)]
+    fn trust_dropped(&mut self, stack_start: usize) {
+        if CAREFUL {
+            return;
+        }
+        let largest =
+            self.columns.stacks[stack_start..].iter().map(|location| u64::from(location.0) + 1).max();
+        self.trusted.location_id = self.trusted.location_id.max(largest.unwrap_or(0));
     }
 
     /// Whether a sample is kept that has wrong, negative or no values or no stack (C006, C008, C009).

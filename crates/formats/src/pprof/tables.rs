@@ -3,6 +3,7 @@
 use profile::{Function, FunctionIndex, Line, Location, Mapping, MappingFlags, MappingIndex};
 
 use super::{
+    packed::large,
     pass::{Pass, dangling},
     wire::{Fault, Reader, low32, narrow, signed},
 };
@@ -47,7 +48,7 @@ impl<'a, const CAREFUL: bool> Pass<'a, CAREFUL> {
             if id != position as u64 + 1 {
                 return Err(Fault::Odd);
             }
-            self.trusted.mapping = self.trusted.mapping.max(mapping_id);
+            self.trusted.mapping_id = self.trusted.mapping_id.max(mapping_id);
             // id 0 wraps to `MappingIndex::NONE`
             MappingIndex(low32(mapping_id.wrapping_sub(1)))
         };
@@ -89,9 +90,8 @@ impl<'a, const CAREFUL: bool> Pass<'a, CAREFUL> {
                 }
             }
         } else {
-            let position = function_id.wrapping_sub(1);
-            self.trusted.function = self.trusted.function.max(position);
-            FunctionIndex(low32(position))
+            self.trusted.function_id = self.trusted.function_id.max(large(function_id));
+            FunctionIndex(low32(function_id.wrapping_sub(1)))
         };
         self.budget.room(&mut self.columns.lines, 1)?;
         self.columns.lines.push(Line { function, line: signed(line), column: signed(column) });

@@ -132,9 +132,17 @@ impl<'a> Reader<'a> {
 
     /// The next eight bytes, where there are as many.
     #[inline(always)]
-    pub(crate) fn word(&self) -> Option<u64> {
+    fn word(&self) -> Option<u64> {
         let eight = self.text.get(self.at..)?.first_chunk::<8>()?;
         Some(u64::from_le_bytes(*eight))
+    }
+
+    /// The next eight bytes and the one behind them, where there are as many.
+    #[inline(always)]
+    pub(crate) fn nine(&self) -> Option<(u64, u8)> {
+        let nine = self.text.get(self.at..)?.first_chunk::<9>()?;
+        let [eight @ .., ninth] = nine;
+        Some((u64::from_le_bytes(*eight), *ninth))
     }
 
     /// Whether a message that goes to `end` has been read whole.
