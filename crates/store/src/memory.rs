@@ -8,7 +8,7 @@ use profile::{ProfileId, Tenant};
 use crate::{
     NewProfile, PushError,
     identity::profile_id,
-    partition::{HeadProfile, Partition, PushBuffer, Wanted, check_sums},
+    partition::{Entry, HeadProfile, Partition, PushBuffer, Wanted, check_sums},
 };
 
 /// A head of one service that nothing writes to disk.
@@ -21,6 +21,13 @@ use crate::{
 pub struct MemoryDataset {
     partition: Arc<Partition>,
     buffer: PushBuffer,
+}
+
+/// Whether a record is written for the log.
+#[derive(Clone, Copy)]
+enum LogRecord {
+    Written,
+    NotWritten,
 }
 
 impl MemoryDataset {
@@ -39,6 +46,19 @@ impl MemoryDataset {
     /// # Errors
     /// When the sum of a column does not fit in 64 bits.
     pub fn add(&mut self, new: &NewProfile<'_>) -> Result<ProfileId, PushError> {
+        self.add_with(new, LogRecord::NotWritten).map(|(id, _)| id)
+    }
+
+    /// Like [`MemoryDataset::add`], and writes the compressed record that [`crate::Store::push`] would hand to the
+    /// log; answers its length in bytes. For measuring what taking profiles in costs.
+    ///
+    /// # Errors
+    /// When the sum of a column does not fit in 64 bits.
+    pub fn add_logged(&mut self, new: &NewProfile<'_>) -> Result<(ProfileId, usize), PushError> {
+        self.add_with(new, LogRecord::Written)
+    }
+
+    fn add_with(&mut self, new: &NewProfile<'_>, record: LogRecord) -> Result<(ProfileId, usize), PushError> {
         check_sums(&new.profile)?;
         let wanted = Wanted {
             labels: &new.labels,
@@ -50,9 +70,16 @@ impl MemoryDataset {
         let mut writer = self.partition.lock();
         let interned = self.partition.intern(&mut writer, &wanted, &new.profile, &mut self.buffer);
         let meta = self.partition.encode_rows(interned, &wanted, &new.profile, &mut self.buffer);
+        let mut length = 0;
+        if matches!(record, LogRecord::Written) {
+            let (rows, time_is_stated) = (&self.buffer.rows, new.time_is_stated);
+            let entry = Entry::Profile { meta: &meta, rows, baseline: None, time_is_stated };
+            self.partition.encode_record(&mut writer, &entry, new.time, &mut self.buffer.record);
+            length = self.buffer.compress().1.len();
+        }
         self.partition.publish_profile(HeadProfile { meta, rows: self.buffer.rows.as_slice().into() });
         self.buffer.shrink();
-        Ok(wanted.id)
+        Ok((wanted.id, length))
     }
 
     /// Everything added so far.

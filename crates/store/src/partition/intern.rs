@@ -17,7 +17,7 @@ use profile::{
 };
 
 use super::{rows::RowBuffer, tables::Tables};
-use crate::hash::{HashKeys, PathHash, SymbolTable, high_word, join_words, low_word};
+use crate::hash::{HashKeys, PathHash, PathKeys, SymbolTable, high_word, join_words, low_word};
 
 /// Lookup tables of a partition; only its writer has them.
 pub(crate) struct Interner {
@@ -29,8 +29,9 @@ pub(crate) struct Interner {
     functions: SymbolTable,
     locations: SymbolTable,
     frames: SymbolTable,
-    /// Ids; parent and frame are read from the column.
-    function_nodes: HashTable<u32>,
+    /// Parent, frame and id: reading them from the column would cost another cache miss.
+    function_nodes: HashTable<[u32; 3]>,
+    paths: PathKeys,
     /// By the hash of the whole path from the root.
     nodes: SymbolTable,
     label_sets: SymbolTable,
@@ -48,6 +49,9 @@ pub(crate) struct InternBuffer {
     mappings: Vec<u32>,
     functions: Vec<u32>,
     locations: Vec<u32>,
+    /// Random numbers of the locations, for hashing stacks.
+    frames: Vec<[u64; 2]>,
+    hashes: Vec<PathHash>,
     new_text: Vec<u8>,
     new_strings: Vec<(u32, u32)>,
     words: Vec<u64>,
@@ -87,6 +91,7 @@ impl Interner {
             locations: SymbolTable::default(),
             frames: SymbolTable::default(),
             function_nodes: HashTable::new(),
+            paths: PathKeys::random(),
             nodes: SymbolTable::default(),
             label_sets: SymbolTable::default(),
             headers: HashMap::default(),
@@ -268,6 +273,7 @@ impl Interner {
 
     fn locations(&mut self, tables: &Tables, profile: &Profile<'_>, buffer: &mut InternBuffer) {
         buffer.locations.clear();
+        buffer.frames.clear();
         let columns = profile.columns;
         for location in &columns.locations {
             let mapping = match location.mapping {
@@ -312,6 +318,7 @@ impl Interner {
                 id
             });
             buffer.locations.push(id);
+            buffer.frames.push(self.paths.frame(id));
         }
     }
 
@@ -365,28 +372,6 @@ impl Interner {
         })
     }
 
-    /// The node of a stack (leaf first, ids of the partition's locations).
-    #[inline]
-    fn stack(
-        &mut self,
-        tables: &Tables,
-        stack: &[LocationIndex],
-        locations: &[u32],
-        path: &mut Vec<PathHash>,
-    ) -> u32 {
-        if stack.is_empty() {
-            return NONE;
-        }
-        let mut hash = self.keys.start();
-        for location in stack.iter().rev() {
-            hash = self.keys.add(hash, u64::from(locations[location.position()]));
-        }
-        match self.nodes.get(hash) {
-            Some(node) => node,
-            None => self.new_stack(tables, stack, locations, path),
-        }
-    }
-
     /// Adds the nodes that a stack needs and that are not there.
     #[cold]
     fn new_stack(
@@ -394,14 +379,11 @@ impl Interner {
         tables: &Tables,
         stack: &[LocationIndex],
         locations: &[u32],
+        frames: &[[u64; 2]],
         path: &mut Vec<PathHash>,
     ) -> u32 {
         path.clear();
-        let mut hash = self.keys.start();
-        for location in stack.iter().rev() {
-            hash = self.keys.add(hash, u64::from(locations[location.position()]));
-            path.push(hash);
-        }
+        self.paths.beginnings(stack.iter().rev().map(|location| frames[location.position()]), path);
         let (mut depth, mut node) = self.longest_known(path);
         while depth < stack.len() {
             let location = locations[stack[stack.len() - 1 - depth].position()];
@@ -457,14 +439,17 @@ impl Interner {
     }
 
     fn function_node(&mut self, tables: &Tables, parent: u32, frame: u32) -> u32 {
-        let hash_of = |[parent, frame]: [u32; 2]| self.bytes_hasher.hash_one(join_words(parent, frame));
-        let wanted = [parent, frame];
-        let found = self.function_nodes.find(hash_of(wanted), |&id| tables.function_nodes.get(id) == wanted);
-        if let Some(&id) = found {
+        let hasher = &self.bytes_hasher;
+        let hash_of = |parent: u32, frame: u32| hasher.hash_one(join_words(parent, frame));
+        let hash = hash_of(parent, frame);
+        let is_same =
+            |&[known_parent, known_frame, _]: &[u32; 3]| known_parent == parent && known_frame == frame;
+        if let Some(&[_, _, id]) = self.function_nodes.find(hash, is_same) {
             return id;
         }
-        let id = tables.function_nodes.push(wanted);
-        self.function_nodes.insert_unique(hash_of(wanted), id, |&id| hash_of(tables.function_nodes.get(id)));
+        let id = tables.function_nodes.push([parent, frame]);
+        let entry = [parent, frame, id];
+        self.function_nodes.insert_unique(hash, entry, |&[parent, frame, _]| hash_of(parent, frame));
         id
     }
 
@@ -473,11 +458,17 @@ impl Interner {
         let columns = profile.columns;
         buffer.keys.clear();
         buffer.keys.reserve(columns.sample_count());
+        // All hashes first: then the look-ups, each a cache miss, do not wait for each other.
+        self.stack_hashes(profile, &buffer.frames, &mut buffer.hashes);
         let mut start = 0usize;
-        for (position, &end) in columns.stack_ends.iter().enumerate() {
+        for (position, (&end, &hash)) in columns.stack_ends.iter().zip(&buffer.hashes).enumerate() {
             let stack = &columns.stacks[start..end as usize];
             start = end as usize;
-            let node = self.stack(tables, stack, &buffer.locations, &mut buffer.path);
+            let node = match self.nodes.get(hash) {
+                _ if stack.is_empty() => NONE,
+                Some(node) => node,
+                None => self.new_stack(tables, stack, &buffer.locations, &buffer.frames, &mut buffer.path),
+            };
             buffer.keys.push(join_words(index(position), node.wrapping_add(1)));
         }
         buffer.keys.sort_unstable();
@@ -486,6 +477,19 @@ impl Interner {
             plain_rows(profile, &buffer.keys, &mut buffer.rows);
         } else {
             full_rows(profile, &mut buffer.keys, &buffer.label_sets, &mut buffer.rows);
+        }
+    }
+
+    fn stack_hashes(&mut self, profile: &Profile<'_>, frames: &[[u64; 2]], hashes: &mut Vec<PathHash>) {
+        let columns = profile.columns;
+        hashes.clear();
+        hashes.reserve(columns.sample_count());
+        let mut start = 0usize;
+        for &end in &columns.stack_ends {
+            let stack = &columns.stacks[start..end as usize];
+            start = end as usize;
+            self.paths.reach(stack.len());
+            hashes.push(self.paths.path(stack.iter().rev().map(|location| frames[location.position()])));
         }
     }
 
