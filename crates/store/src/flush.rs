@@ -23,11 +23,9 @@ use crate::{
     generation::Generation,
     log::file_name,
     partition::{HeadSnapshot, Partition, PushBuffer},
+    retention::{BLOCK_FOLDER, remove_blocks},
     store::{Published, Shared},
 };
-
-/// Folder of blocks within the data folder.
-pub(crate) const BLOCK_FOLDER: &str = "blocks";
 
 /// Length of a day, ns; blocks are cut at UTC midnight (D22).
 const DAY_NANOS: i64 = 86_400_000_000_000;
@@ -183,11 +181,10 @@ impl Shared {
         for name in names {
             self.cache.remove(name);
             self.counters.blocks_dropped.fetch_add(1, Ordering::Relaxed);
-            let Ok(path) = Path::parse(name) else { continue };
-            if let Err(error) = self.objects.delete(&path).await {
-                // The next start removes it; the catalogue does not know it any more.
-                tracing::warn!(block = name, %error, "object of a dropped block not removed");
-            }
+        }
+        if let Err(error) = remove_blocks(&*self.objects, names.iter().cloned()).await {
+            // The next start removes them; the catalogue does not know them any more.
+            tracing::warn!(%error, "objects of dropped blocks not removed");
         }
         Ok(())
     }

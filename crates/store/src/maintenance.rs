@@ -6,9 +6,11 @@ use std::{
 };
 
 use crate::{
+    StoreError,
     flush::blocking,
     limits::{FLUSH_RETRY, MAINTENANCE_INTERVAL},
-    store::Shared,
+    retention::{FreeSpace, Retention},
+    store::{Shared, now},
 };
 
 /// Runs until the store closes.
@@ -32,6 +34,9 @@ pub(crate) async fn run(shared: Arc<Shared>) {
             tracing::error!(%error, "flush failed; the log still has everything");
             pause = FLUSH_RETRY;
         }
+        if let Err(error) = drop_expired(&shared).await {
+            tracing::error!(%error, "retention failed");
+        }
         if woken && !pause.is_zero() {
             // A full head wakes us with every push; a failing flush is not to be tried as often.
             tokio::time::sleep(MAINTENANCE_INTERVAL).await;
@@ -49,22 +54,35 @@ fn is_time_to_flush(shared: &Shared) -> bool {
     !published.sealed.is_empty() || live.bytes() >= shared.options.flush_bytes || is_old || is_broken
 }
 
+/// Drops blocks that are too old or too many (D13, D27).
+async fn drop_expired(shared: &Arc<Shared>) -> Result<(), StoreError> {
+    let retention =
+        Retention { bytes_max: shared.options.retention_bytes, age_max: shared.options.retention };
+    let names: Vec<String> = {
+        let catalogue = shared.catalogue.lock().await;
+        retention.expired(catalogue.state(), now()).into_iter().map(|block| block.name.clone()).collect()
+    };
+    if !names.is_empty() {
+        tracing::info!(blocks = ?names, "blocks dropped by retention");
+    }
+    shared.drop_blocks(&names).await
+}
+
 /// Refuses pushes while there is too little free space, and takes them again when there is enough (D27).
 pub(crate) fn look_at_free_space(shared: &Shared) {
-    let free = match shared.disk.free_space() {
-        Ok(free) => free,
+    let seen = match FreeSpace::look(&*shared.disk, shared.options.free_bytes_min) {
+        Ok(seen) => seen,
         Err(error) => {
             tracing::warn!(%error, "free space of the data folder is not known");
             return;
         }
     };
-    shared.counters.free_bytes.store(free, Ordering::Relaxed);
-    let least = shared.options.free_bytes_min;
-    let reason = (free < least).then(|| format!("{free} bytes are free on the disk, less than {least}"));
+    shared.counters.free_bytes.store(seen.bytes(), Ordering::Relaxed);
+    let reason = seen.reason();
     let mut read_only = shared.read_only.lock().unwrap_or_else(PoisonError::into_inner);
     match (&*read_only, &reason) {
         (None, Some(reason)) => tracing::warn!(reason, "pushes are refused"),
-        (Some(_), None) => tracing::info!(free, "pushes are taken again"),
+        (Some(_), None) => tracing::info!(free = seen.bytes(), "pushes are taken again"),
         _ => {}
     }
     *read_only = reason;

@@ -225,7 +225,7 @@ impl Shared {
         partition.encode_record(writer, &entry, arrival, &mut buffer.record);
         let ticket = self.append(live, buffer);
         let rows = buffer.baseline.as_slice().into();
-        writer.baselines.insert(interned.series, Baseline { rows, time: wanted.time, ticket });
+        writer.baselines.insert(interned.series, Baseline { rows, time: wanted.time, arrival });
         let outcome = match meta {
             Some(meta) => {
                 partition.publish_profile(HeadProfile { meta, rows: buffer.rows.as_slice().into() });
@@ -256,9 +256,8 @@ impl Shared {
     ) {
         let arrival = now();
         partition.carry_baselines(older, arrival, buffer, |buffer| {
-            let ticket = self.append(live, buffer);
+            self.append(live, buffer);
             self.count(live, buffer.baseline.len() as u64, 0, arrival);
-            ticket
         });
     }
 

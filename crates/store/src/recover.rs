@@ -3,22 +3,19 @@
 use std::{collections::HashMap, io, sync::Arc};
 
 use block::Dataset as _;
-use futures::TryStreamExt as _;
-use object_store::{ObjectStore as _, ObjectStoreExt as _, path::Path};
-use profile::Timestamp;
 
 use crate::{
     StoreError,
     blocks::OpenBlock,
     catalogue::CatalogueState,
     disk::Disk,
-    flush::BLOCK_FOLDER,
     generation::Generation,
     limits::DIGEST_MEMORY,
     log::{LOG_FOLDER, LogDamage, LogFile, LogItem, file_name, generation_of, read_log},
     object::DurableLocal,
     partition::{Damaged, Partition, Replayed, decode_head},
     recent::RecentDigests,
+    retention::remove_garbage,
     store::now,
 };
 
@@ -83,7 +80,11 @@ pub(crate) async fn recover(
         recovered.sealed.push(Arc::new(generation));
     }
     recovered.sealed.sort_by_key(|generation| generation.number);
-    recovered.report.orphans = remove_orphans(objects, catalogue).await?;
+    let garbage = remove_garbage(&**objects, catalogue).await?;
+    if !garbage.is_empty() {
+        tracing::info!(objects = ?garbage, "blocks that are not in the catalogue removed");
+    }
+    recovered.report.orphans = garbage.len() as u64;
     let entries: Vec<_> = catalogue.blocks().cloned().collect();
     let opened = entries.into_iter().map(|entry| Arc::new(OpenBlock::open(objects, entry)));
     recovered.blocks = opened.collect();
@@ -180,30 +181,10 @@ fn replay_record(
     let replayed = partition.replay(&mut writer, &head, record, blanks_left)?;
     let grown = partition.bytes(&writer).saturating_sub(before.0);
     let profiles = partition.tables().profiles.len() - before.1;
-    let millis = i64::try_from(head.arrival_millis).unwrap_or(i64::MAX);
-    let arrival = Timestamp::from_millis(millis).unwrap_or(Timestamp(i64::MAX));
+    let arrival = head.arrival();
     generation.count(grown, u64::from(profiles), arrival);
     if let Replayed::Used { id, time_is_stated: false } = replayed {
         recent.add(id.digest(), id, 0, arrival);
     }
     Ok(replayed)
-}
-
-/// Removes objects of blocks that never came into the catalogue, or have left it.
-async fn remove_orphans(objects: &DurableLocal, catalogue: &CatalogueState) -> Result<u64, StoreError> {
-    let failed = |error: object_store::Error| StoreError::Io {
-        what: BLOCK_FOLDER.to_owned(),
-        reason: error.to_string(),
-    };
-    let folder = Path::from(BLOCK_FOLDER);
-    let listed: Vec<_> = objects.list(Some(&folder)).try_collect().await.map_err(failed)?;
-    let mut orphans = 0;
-    for object in listed {
-        if catalogue.block(object.location.as_ref()).is_none() {
-            tracing::info!(object = %object.location, "block that is not in the catalogue removed");
-            objects.delete(&object.location).await.map_err(failed)?;
-            orphans += 1;
-        }
-    }
-    Ok(orphans)
 }

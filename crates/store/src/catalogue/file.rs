@@ -81,6 +81,9 @@ pub(super) fn decode<T: DeserializeOwned>(name: FileName, bytes: &[u8]) -> Resul
     let parts: Vec<&str> = header.split(' ').collect();
     let [MAGIC, version, kind, checksum] = parts[..] else { return Err(wrong("header line is of no known form")) };
     let version: u32 = version.parse().map_err(|_| wrong("version is no number"))?;
+    if version == 0 {
+        return Err(wrong("version is 0"));
+    }
     if version > VERSION {
         return Err(BlockError::Version { file: name.path().to_string(), version, supported: VERSION });
     }

@@ -17,8 +17,8 @@ pub(crate) struct Baseline {
     pub(crate) rows: Box<[u8]>,
     /// Its time; an older profile cannot follow it.
     pub(crate) time: Timestamp,
-    /// Its place in the log.
-    pub(crate) ticket: u64,
+    /// When it arrived; a process that has been silent for long is gone.
+    pub(crate) arrival: Timestamp,
 }
 
 /// Which columns of a series count since the start.

@@ -332,13 +332,13 @@ impl Partition {
     }
 
     /// Takes the baselines that `older`, a partition of the same service, has and this one has not. Calls `keep` for
-    /// each when the record that makes it durable is in the buffer; it answers the place in the log.
+    /// each when the record that makes it durable is in the buffer.
     pub(crate) fn carry_baselines(
         self: &Arc<Self>,
         older: &Arc<Self>,
-        arrival: Timestamp,
+        now: Timestamp,
         buffer: &mut PushBuffer,
-        mut keep: impl FnMut(&mut PushBuffer) -> u64,
+        mut keep: impl FnMut(&mut PushBuffer),
     ) {
         let snapshot = older.snapshot();
         let mut older_writer = older.lock();
@@ -347,7 +347,7 @@ impl Partition {
             return;
         }
         for (&position, known) in &older_writer.baselines {
-            if arrival.0.saturating_sub(known.time.0) > baseline_age_max() {
+            if now.0.saturating_sub(known.arrival.0) > baseline_age_max() {
                 continue;
             }
             let Some(series) = older.tables.series.get(position) else { continue };
@@ -374,10 +374,10 @@ impl Partition {
                 time: known.time,
                 rows: &buffer.baseline,
             };
-            record::encode(self, &mut writer, &entry, arrival, &mut buffer.record);
-            let ticket = keep(buffer);
+            record::encode(self, &mut writer, &entry, known.arrival, &mut buffer.record);
+            keep(buffer);
             let rows = buffer.baseline.as_slice().into();
-            writer.baselines.insert(interned.series, Baseline { rows, time: known.time, ticket });
+            writer.baselines.insert(interned.series, Baseline { rows, ..*known });
         }
     }
 

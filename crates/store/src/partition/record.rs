@@ -45,9 +45,17 @@ pub(crate) struct RecordHead {
     /// Tenant and service; only in the partition's first record.
     pub(crate) name: Option<(Tenant, String)>,
     /// When it arrived, ms since the epoch.
-    pub(crate) arrival_millis: u64,
+    arrival_millis: u64,
     /// Where the symbols begin.
     offset: usize,
+}
+
+impl RecordHead {
+    /// When it arrived.
+    pub(crate) fn arrival(&self) -> Timestamp {
+        let millis = i64::try_from(self.arrival_millis).unwrap_or(i64::MAX);
+        Timestamp::from_millis(millis).unwrap_or(Timestamp(i64::MAX))
+    }
 }
 
 /// What replaying a record brought.
@@ -156,7 +164,7 @@ pub(super) fn replay(
     Replay { tables: &partition.tables, interner, holes, blanks_left }.decode(&mut input)?;
     partition.count_text(text_before);
     match input.byte()? {
-        KIND_PROFILE => replay_profile(partition, writer, &mut input),
+        KIND_PROFILE => replay_profile(partition, writer, head.arrival(), &mut input),
         KIND_BASELINE => {
             let id = decode_id(&mut input)?;
             let (series, time) = (input.word()?, Timestamp(input.signed()?));
@@ -168,7 +176,7 @@ pub(super) fn replay(
                 return Ok(Replayed::NeedsLost);
             }
             writer.known.insert(id, 0);
-            writer.baselines.insert(series, Baseline { rows: rows.into(), time, ticket: 0 });
+            writer.baselines.insert(series, Baseline { rows: rows.into(), time, arrival: head.arrival() });
             Ok(Replayed::Used { id, time_is_stated: true })
         }
         KIND_ATTACHMENT => {
@@ -192,6 +200,7 @@ fn decode_id(input: &mut Reader<'_>) -> Result<ProfileId, Damaged> {
 fn replay_profile(
     partition: &Partition,
     writer: &mut Writer,
+    arrival: Timestamp,
     input: &mut Reader<'_>,
 ) -> Result<Replayed, Damaged> {
     let tables = &partition.tables;
@@ -233,7 +242,7 @@ fn replay_profile(
         // Its rows are those of the profile as sent; the difference was made from them.
         match usable_rows(partition, &writer.holes, baseline)? {
             Some(_) => {
-                drop(writer.baselines.insert(series, Baseline { rows: baseline.into(), time, ticket: 0 }))
+                drop(writer.baselines.insert(series, Baseline { rows: baseline.into(), time, arrival }))
             }
             None => drop(writer.baselines.remove(&series)),
         }

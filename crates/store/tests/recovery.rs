@@ -1,0 +1,182 @@
+//! What a start makes of log files that a crash or a bad disk left behind.
+
+mod support;
+
+use std::sync::Arc;
+
+use store::{Outcome, Store, StoreState};
+use support::{Content, Push, Sketch, content, keep, open, options, total};
+use testkit::ForgetfulDisk;
+
+/// Bytes of a log file's header.
+const FILE_HEADER: usize = 24;
+/// Bytes of a frame before its payload.
+const FRAME_HEADER: usize = 24;
+
+/// A disk with one log of some pushes of two services, and what they are.
+async fn written(pushes: usize) -> (ForgetfulDisk, Content) {
+    let disk = ForgetfulDisk::new();
+    let store = open(&disk).await;
+    for number in 0..pushes {
+        let stack = format!("main;f{};g{}", number % 5, number % 3);
+        let sketch = Sketch::cpu(&[(&stack, 5), ("main", number as i64 + 1)]);
+        let service = ["a", "b"][number % 2];
+        keep(&store, &Push::new(service, &number.to_string()), &sketch).await.unwrap();
+    }
+    let content = content(&store);
+    store.close().await.unwrap();
+    drop(store);
+    disk.crash();
+    (disk, content)
+}
+
+fn log_name(disk: &ForgetfulDisk) -> String {
+    let mut names = disk.file_names();
+    names.retain(|name| name.starts_with("log/"));
+    assert_eq!(names.len(), 1, "{names:?}");
+    names.remove(0)
+}
+
+/// Where each frame begins, and the end.
+fn frames(bytes: &[u8]) -> Vec<usize> {
+    let mut starts = vec![FILE_HEADER];
+    while let Some(&start) = starts.last().filter(|&&start| start < bytes.len()) {
+        let length = u32::from_le_bytes(*bytes[start + 4..].first_chunk().unwrap()) as usize;
+        starts.push(start + FRAME_HEADER + length);
+    }
+    starts
+}
+
+/// A fresh disk with a log of these bytes.
+async fn with_log(name: &str, bytes: &[u8]) -> (ForgetfulDisk, Arc<Store>) {
+    let disk = ForgetfulDisk::new();
+    {
+        use store::disk::Disk as _;
+        disk.create_folder("log").unwrap();
+        let mut file = disk.create(name).unwrap();
+        file.append(bytes).unwrap();
+    }
+    let store = Store::open_on(Arc::new(disk.clone()), options()).await.unwrap();
+    (disk, store)
+}
+
+fn read(disk: &ForgetfulDisk, name: &str) -> Vec<u8> {
+    use store::disk::Disk as _;
+    disk.read(name).unwrap()
+}
+
+#[tokio::test]
+async fn c105_the_log_cut_at_every_byte_of_the_last_record() {
+    let (disk, all) = written(6).await;
+    let name = log_name(&disk);
+    let bytes = read(&disk, &name);
+    let starts = frames(&bytes);
+    let last = starts[starts.len() - 2];
+    for length in last..=bytes.len() {
+        let (_, store) = with_log(&name, &bytes[..length]).await;
+        let report = store.recovery();
+        let found = content(&store);
+        assert!(found.iter().all(|(id, stacks)| all.get(id) == Some(stacks)));
+        if length == bytes.len() {
+            assert_eq!((found.len(), report.records, report.torn_bytes), (6, 6, 0));
+            continue;
+        }
+        assert_eq!((found.len(), report.records, report.damaged_bytes), (5, 5, 0), "cut at {length}");
+        assert_eq!(report.torn_bytes, (length - last) as u64);
+    }
+}
+
+#[tokio::test]
+async fn c105_one_flipped_bit_in_the_middle_costs_no_more_than_its_record_and_what_needs_it() {
+    let (disk, all) = written(10).await;
+    let name = log_name(&disk);
+    let bytes = read(&disk, &name);
+    let starts = frames(&bytes);
+    for record in 0..9 {
+        for position in [starts[record], starts[record] + 5, starts[record] + 13, starts[record + 1] - 1] {
+            let mut damaged = bytes.clone();
+            damaged[position] ^= 16;
+            let (_, store) = with_log(&name, &damaged).await;
+            let report = store.recovery();
+            let found = content(&store);
+            assert!(found.iter().all(|(id, stacks)| all.get(id) == Some(stacks)), "record {record}");
+            assert_eq!(report.records, 9, "record {record}");
+            assert_eq!(report.damaged_bytes, (starts[record + 1] - starts[record]) as u64);
+            assert_eq!(found.len() as u64 + report.unusable_records, 9);
+            // The other service is not touched at all.
+            assert!(found.len() >= 5, "record {record}: {}", found.len());
+            store.flush().await.unwrap();
+            assert_eq!(content(&store), found);
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_file_header_costs_nothing() {
+    let (disk, all) = written(4).await;
+    let name = log_name(&disk);
+    let mut bytes = read(&disk, &name);
+    bytes[3] ^= 1;
+    let (_, store) = with_log(&name, &bytes).await;
+    assert_eq!((content(&store), store.recovery().damaged_bytes), (all, FILE_HEADER as u64));
+}
+
+#[tokio::test]
+async fn what_was_dropped_as_torn_can_be_pushed_again() {
+    let (disk, _) = written(3).await;
+    let name = log_name(&disk);
+    let bytes = read(&disk, &name);
+    let (_, store) = with_log(&name, &bytes[..bytes.len() - 1]).await;
+    let sketch = Sketch::cpu(&[("main;f2;g2", 5), ("main", 3)]);
+    assert_eq!(keep(&store, &Push::new("a", "2"), &sketch).await.unwrap().outcome, Outcome::Stored);
+    assert_eq!(keep(&store, &Push::new("b", "1"), &sketch).await.unwrap().outcome, Outcome::Duplicate);
+}
+
+#[tokio::test]
+async fn a_log_of_a_finished_generation_is_not_read_again() {
+    let (disk, all) = written(4).await;
+    let name = log_name(&disk);
+    let bytes = read(&disk, &name);
+    let store = open(&disk).await;
+    store.flush().await.unwrap();
+    store.close().await.unwrap();
+    drop(store);
+    // The process died between the catalogue's edit and the removal of the log.
+    {
+        use store::disk::Disk as _;
+        let mut file = disk.create(&name).unwrap();
+        file.append(&bytes).unwrap();
+        file.sync_data().unwrap();
+        disk.sync_dir("log").unwrap();
+    }
+    let store = open(&disk).await;
+    assert_eq!((content(&store), store.recovery().records), (all, 0));
+    assert!(!disk.file_names().contains(&name));
+}
+
+#[tokio::test]
+async fn a_block_that_never_came_into_the_catalogue_is_removed() {
+    let (disk, all) = written(2).await;
+    {
+        use store::disk::Disk as _;
+        disk.create_folder("blocks/anonymous").unwrap();
+        disk.create("blocks/anonymous/00000001-00000000000000000009.block").unwrap();
+    }
+    let store = open(&disk).await;
+    assert_eq!((store.recovery().orphans, content(&store)), (1, all));
+}
+
+#[tokio::test]
+async fn after_a_failed_append_the_next_generation_goes_on() {
+    let disk = ForgetfulDisk::new();
+    let store = open(&disk).await;
+    keep(&store, &Push::new("a", "1"), &Sketch::cpu(&[("main", 1)])).await.unwrap();
+    disk.stop_after(0);
+    let lost = keep(&store, &Push::new("a", "2"), &Sketch::cpu(&[("main;new", 10)])).await;
+    assert!(lost.is_err());
+    assert!(matches!(store.state(), StoreState::ReadOnly(_)));
+    drop(store);
+    disk.crash();
+    let store = open(&disk).await;
+    assert_eq!(total(&store), 1);
+}
