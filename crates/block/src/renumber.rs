@@ -61,8 +61,7 @@ impl Used {
 
 /// Builds the tables of a block.
 pub(crate) fn renumber(symbols: &dyn Symbols, mut used: Used) -> Renumbered {
-    mark_parents(&mut used.nodes, |node| symbols.node(node).parent);
-    let old_nodes = OldNodes::collect(symbols, &used.nodes);
+    let old_nodes = OldNodes::collect(symbols, &mut used.nodes);
     let mut code = OldCode::collect(symbols, &old_nodes);
     for &header in &used.headers {
         code.mappings.extend_from_slice(&symbols.header(header).mappings);
@@ -79,8 +78,8 @@ pub(crate) fn renumber(symbols: &dyn Symbols, mut used: Used) -> Renumbered {
     let functions = number_functions(symbols, &code, &strings, &mut new);
     let locations = number_locations(symbols, &old_nodes, &mappings, &functions, &mut new);
     let frames = number_frames(&frames, old_nodes.frames.len(), &strings, &mut new);
-    let function_nodes = number_function_nodes(symbols, &old_nodes, &frames, &mut new);
-    let nodes = number_nodes(symbols, &used.nodes, &function_nodes, &locations, &mut new);
+    let function_nodes = number_function_nodes(&old_nodes, &frames, &mut new);
+    let nodes = number_nodes(&old_nodes.nodes, &used.nodes, &function_nodes, &locations, &mut new);
     let label_sets = number_label_sets(symbols, &used.label_sets, &strings, &mut new);
     let headers = number_headers(symbols, &used.headers, &strings, &mappings, &mut new);
     Renumbered { symbols: new, nodes, label_sets, headers }
@@ -91,46 +90,63 @@ fn ids(marks: &[bool]) -> impl Iterator<Item = u32> + '_ {
     (0..).zip(marks).filter(|(_, is_used)| **is_used).map(|(id, _)| id)
 }
 
-/// Marks every parent of what is marked; a parent has a smaller id than its children.
-fn mark_parents(marks: &mut [bool], parent: impl Fn(u32) -> u32) {
-    for id in (0..u32::try_from(marks.len()).unwrap_or(u32::MAX)).rev() {
-        if marks[id as usize] {
-            let parent = parent(id);
-            if parent != NONE {
-                marks[parent as usize] = true;
-            }
-        }
-    }
-}
-
-/// What used nodes point to.
+/// Used nodes and what they point to.
 struct OldNodes {
-    function_nodes: Vec<bool>,
+    /// By old id; those that are not used are blank.
+    nodes: Vec<Node>,
+    function_nodes: Vec<FunctionNode>,
+    used_function_nodes: Vec<bool>,
     frames: Vec<bool>,
     /// Used locations, sorted.
     locations: Vec<u32>,
 }
 
 impl OldNodes {
-    fn collect(symbols: &dyn Symbols, nodes: &[bool]) -> Self {
-        let mut function_nodes = vec![false; symbols.function_node_count() as usize];
-        let mut locations = Vec::new();
-        for node in ids(nodes) {
-            let node = symbols.node(node);
-            locations.push(node.location);
+    /// Copies used nodes and marks their parents, which have smaller ids: one pass from the last to the first.
+    fn collect(symbols: &dyn Symbols, used: &mut [bool]) -> Self {
+        let mut used_function_nodes = vec![false; symbols.function_node_count() as usize];
+        let mut used_locations = Vec::new();
+        let blank = Node { parent: NONE, location: NONE, function_node: NONE };
+        let mut nodes = vec![blank; used.len()];
+        for id in (0..used.len()).rev().filter_map(|id| u32::try_from(id).ok()) {
+            if !used[id as usize] {
+                continue;
+            }
+            let node = symbols.node(id);
+            nodes[id as usize] = node;
+            mark(&mut used_locations, node.location);
+            if node.parent != NONE {
+                used[node.parent as usize] = true;
+            }
             if node.function_node != NONE {
-                function_nodes[node.function_node as usize] = true;
+                used_function_nodes[node.function_node as usize] = true;
             }
         }
-        locations.sort_unstable();
-        locations.dedup();
-        mark_parents(&mut function_nodes, |node| symbols.function_node(node).parent);
         let mut frames = vec![false; symbols.frame_count() as usize];
-        for node in ids(&function_nodes) {
-            frames[symbols.function_node(node).frame as usize] = true;
+        let blank = FunctionNode { parent: NONE, frame: NONE };
+        let mut function_nodes = vec![blank; used_function_nodes.len()];
+        for id in (0..used_function_nodes.len()).rev().filter_map(|id| u32::try_from(id).ok()) {
+            if !used_function_nodes[id as usize] {
+                continue;
+            }
+            let node = symbols.function_node(id);
+            function_nodes[id as usize] = node;
+            frames[node.frame as usize] = true;
+            if node.parent != NONE {
+                used_function_nodes[node.parent as usize] = true;
+            }
         }
-        Self { function_nodes, frames, locations }
+        let locations = ids(&used_locations).collect();
+        Self { nodes, function_nodes, used_function_nodes, frames, locations }
     }
+}
+
+/// Marks an id in a table whose length is not known beforehand.
+fn mark(marks: &mut Vec<bool>, id: u32) {
+    if id as usize >= marks.len() {
+        marks.resize((id as usize + 1).max(2 * marks.len()), false);
+    }
+    marks[id as usize] = true;
 }
 
 /// Functions of used locations and mappings of locations and headers, sorted.
@@ -270,37 +286,26 @@ fn number_functions(
     sorted.iter().map(|&(_, old)| old).zip(0..).collect()
 }
 
-/// New ids of used locations, in the order of `OldNodes::locations`.
-struct Locations<'a> {
-    old: &'a [u32],
-    new: Vec<u32>,
-}
-
-impl Locations<'_> {
-    fn id(&self, old: u32) -> u32 {
-        self.old.binary_search(&old).map_or(0, |position| self.new[position])
-    }
-}
-
-fn number_locations<'a>(
+/// New location ids by old ids.
+fn number_locations(
     symbols: &dyn Symbols,
-    nodes: &'a OldNodes,
+    nodes: &OldNodes,
     mappings: &HashMap<u32, u32>,
     functions: &HashMap<u32, u32>,
     new: &mut BlockSymbols,
-) -> Locations<'a> {
+) -> Vec<u32> {
     let mut sorted = Vec::with_capacity(nodes.locations.len());
-    for (position, &old) in (0_u32..).zip(&nodes.locations) {
+    for &old in &nodes.locations {
         let location = symbols.location(old);
         let first = (location.lines_length > 0).then(|| symbols.line(location.lines_start));
         let key = first.map_or((NONE, 0, 0), |line| (functions[&line.function], line.line, line.column));
-        sorted.push((key, location.address, position));
+        sorted.push((key, location.address, old));
     }
     sorted.sort_unstable();
-    let mut of_position = vec![0; sorted.len()];
-    for (id, &(_, _, position)) in (0_u32..).zip(&sorted) {
-        of_position[position as usize] = id;
-        let old = symbols.location(nodes.locations[position as usize]);
+    let mut of_old = vec![NONE; nodes.locations.last().map_or(0, |&last| last as usize + 1)];
+    for (id, &(_, _, old)) in (0..).zip(&sorted) {
+        of_old[old as usize] = id;
+        let old = symbols.location(old);
         let lines_start = u32::try_from(new.lines.len()).unwrap_or(u32::MAX);
         for line in 0..old.lines_length {
             let line = symbols.line(old.lines_start + line);
@@ -309,7 +314,7 @@ fn number_locations<'a>(
         let mapping = if old.mapping == NONE { NONE } else { mappings[&old.mapping] };
         new.locations.push(StoredLocation { mapping, lines_start, ..old });
     }
-    Locations { old: &nodes.locations, new: of_position }
+    of_old
 }
 
 /// New frame ids by old ids.
@@ -341,19 +346,14 @@ fn number_frames(
     of_old
 }
 
-fn number_function_nodes(
-    symbols: &dyn Symbols,
-    nodes: &OldNodes,
-    frames: &[u32],
-    new: &mut BlockSymbols,
-) -> Vec<u32> {
-    let order = depth_first(&nodes.function_nodes, |id| {
-        let node = symbols.function_node(id);
-        (node.parent, u64::from(frames[node.frame as usize]))
-    });
-    let of_old = inverse(&order, nodes.function_nodes.len());
-    for &old in &order {
-        let node = symbols.function_node(old);
+fn number_function_nodes(nodes: &OldNodes, frames: &[u32], new: &mut BlockSymbols) -> Vec<u32> {
+    let old = &nodes.function_nodes;
+    let parent = |id: u32| old[id as usize].parent;
+    let key = |id: u32| u64::from(frames[old[id as usize].frame as usize]);
+    let order = depth_first(&nodes.used_function_nodes, parent, key);
+    let of_old = inverse(&order, old.len());
+    for &id in &order {
+        let node = old[id as usize];
         let parent = if node.parent == NONE { NONE } else { of_old[node.parent as usize] };
         new.function_nodes.push(FunctionNode { parent, frame: frames[node.frame as usize] });
     }
@@ -361,24 +361,26 @@ fn number_function_nodes(
 }
 
 fn number_nodes(
-    symbols: &dyn Symbols,
+    old: &[Node],
     used: &[bool],
     function_nodes: &[u32],
-    locations: &Locations<'_>,
+    locations: &[u32],
     new: &mut BlockSymbols,
 ) -> Vec<u32> {
     let new_function_node = |old: u32| if old == NONE { NONE } else { function_nodes[old as usize] };
-    let order = depth_first(used, |id| {
-        let node = symbols.node(id);
+    let parent = |id: u32| old[id as usize].parent;
+    let key = |id: u32| {
+        let node = old[id as usize];
         let function_node = u64::from(new_function_node(node.function_node));
-        (node.parent, function_node << 32 | u64::from(locations.id(node.location)))
-    });
+        function_node << 32 | u64::from(locations[node.location as usize])
+    };
+    let order = depth_first(used, parent, key);
     let of_old = inverse(&order, used.len());
-    for &old in &order {
-        let node = symbols.node(old);
+    for &id in &order {
+        let node = old[id as usize];
         new.nodes.push(Node {
             parent: if node.parent == NONE { NONE } else { of_old[node.parent as usize] },
-            location: locations.id(node.location),
+            location: locations[node.location as usize],
             function_node: new_function_node(node.function_node),
         });
     }
@@ -386,12 +388,12 @@ fn number_nodes(
 }
 
 /// Old ids in depth-first order, children sorted by their key.
-fn depth_first(used: &[bool], parent_and_key: impl Fn(u32) -> (u32, u64)) -> Vec<u32> {
+fn depth_first(used: &[bool], parent: impl Fn(u32) -> u32, key: impl Fn(u32) -> u64) -> Vec<u32> {
     // Children of one parent become neighbours by a counting sort; roots are children of an extra entry at the end.
     let slot = |parent: u32| if parent == NONE { used.len() } else { parent as usize };
     let mut ends = vec![0_u32; used.len() + 2];
     for id in ids(used) {
-        ends[slot(parent_and_key(id).0) + 1] += 1;
+        ends[slot(parent(id)) + 1] += 1;
     }
     for position in 1..ends.len() {
         ends[position] += ends[position - 1];
@@ -399,15 +401,17 @@ fn depth_first(used: &[bool], parent_and_key: impl Fn(u32) -> (u32, u64)) -> Vec
     let mut starts = ends.clone();
     let mut children = vec![(0_u64, 0_u32); ends[used.len() + 1] as usize];
     for id in ids(used) {
-        let (parent, key) = parent_and_key(id);
-        let place = &mut starts[slot(parent)];
-        children[*place as usize] = (key, id);
+        let place = &mut starts[slot(parent(id))];
+        children[*place as usize] = (key(id), id);
         *place += 1;
     }
+    drop(starts);
     let range = |slot: usize| ends[slot] as usize..ends[slot + 1] as usize;
     for slot in 0..=used.len() {
-        // Descending, because the last one pushed is visited first.
-        children[range(slot)].sort_unstable_by(|a, b| b.cmp(a));
+        // Descending, because the last one pushed is visited first. Most nodes have one child or none.
+        if range(slot).len() > 1 {
+            children[range(slot)].sort_unstable_by(|a, b| b.cmp(a));
+        }
     }
     let mut order = Vec::with_capacity(children.len());
     let mut waiting: Vec<u32> = children[range(used.len())].iter().map(|&(_, id)| id).collect();

@@ -74,7 +74,7 @@ impl RowWriter {
         self.scaled.clear();
         let mut bases = Vec::new();
         for column in 0..columns {
-            let of_column = || values.iter().skip(column).step_by(columns).copied();
+            let of_column = || values.chunks_exact(columns).map(move |row| row[column]);
             let first = of_column().next().unwrap_or(0);
             if of_column().all(|value| value == first) {
                 out.push(KIND_CONSTANT);
@@ -103,8 +103,12 @@ impl RowWriter {
 
 /// `value / unit`, where `unit` divides it; the unit may be 2^63.
 fn divide(value: i64, unit: u64) -> i64 {
-    let quotient = i128::from(value) / i128::from(unit);
-    i64::try_from(quotient).unwrap_or(i64::MIN)
+    match i64::try_from(unit) {
+        Ok(1) => value,
+        Ok(unit) => value / unit,
+        // Only 0 and the smallest number are multiples of 2^63.
+        Err(_) => -i64::from(value != 0),
+    }
 }
 
 fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
