@@ -177,7 +177,7 @@ fn what_fails_ends_with_1_and_says_what_to_do() {
 #[test]
 fn a_reader_that_goes_away_is_no_failure() {
     let mut child = everflame()
-        .args(["flame", &fixture("go-typechecker/cpu.pb.gz"), "--format", "svg"])
+        .args(["flame", &fixture("go-compiler/cpu.pb.gz"), "--format", "svg"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
