@@ -1,7 +1,6 @@
 //! What tests and benches share: generators, an oracle, faulty disks, golden files. Never part of the program.
 
 pub mod arbitrary;
-mod bare_walk;
 mod fixtures;
 pub mod fleet;
 mod forgetful;
@@ -14,7 +13,6 @@ mod random;
 mod shared;
 
 pub use arbitrary::OwnedProfile;
-pub use bare_walk::{Walked, bare_walk};
 pub use fixtures::{fixture, fixture_path};
 pub use fleet::{Fleet, FleetOptions, FleetProfile};
 pub use forgetful::ForgetfulDisk;

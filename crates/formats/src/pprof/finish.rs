@@ -301,27 +301,34 @@ impl Finish<'_> {
             return;
         }
         let columns = &*self.columns;
-        let samples = columns.stack_ends.len();
-        let stack = |sample: usize| {
-            let start = if sample == 0 { 0 } else { columns.stack_ends[sample - 1] as usize };
-            &columns.stacks[start..columns.stack_ends[sample] as usize]
-        };
-        let is_suspect = |sample: usize| GO_DEPTHS.contains(&stack(sample).len());
-        work::count(samples);
-        if !(0..samples).any(is_suspect) || !self.is_go() {
-            return;
-        }
-        let root = |sample: usize| {
-            let location = columns.locations[stack(sample).last()?.position()];
+        work::count(columns.stack_ends.len());
+        let root_of = |location: LocationIndex| {
+            let location = columns.locations[location.position()];
             columns.location_lines(&location).last().map(|line| line.function.position())
         };
         let mut is_root = vec![false; columns.functions.len()];
-        for function in (0..samples).filter(|&sample| !is_suspect(sample)).filter_map(root) {
-            is_root[function] = true;
+        let mut suspects = Vec::new();
+        let mut last = None;
+        let mut start = 0;
+        for &end in &columns.stack_ends {
+            let stack = &columns.stacks[start as usize..end as usize];
+            start = end;
+            let location = stack.last().copied();
+            if GO_DEPTHS.contains(&stack.len()) {
+                suspects.extend(location);
+            } else if location != last {
+                // most stacks have the root of the one before
+                last = location;
+                if let Some(function) = location.and_then(root_of) {
+                    is_root[function] = true;
+                }
+            }
         }
-        let is_cut =
-            |sample: &usize| is_suspect(*sample) && root(*sample).is_none_or(|function| !is_root[function]);
-        let cut = (0..samples).filter(is_cut).count();
+        if suspects.is_empty() || !self.is_go() {
+            return;
+        }
+        let is_cut = |&location: &LocationIndex| root_of(location).is_none_or(|function| !is_root[function]);
+        let cut = suspects.into_iter().filter(is_cut).count();
         self.altered.add(AlteredReason::CutByProfiler, cut as u64);
     }
 

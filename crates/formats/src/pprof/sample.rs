@@ -3,7 +3,7 @@
 use profile::{LabelValue, LocationIndex, SampleLabel, StringIndex};
 
 use super::{
-    packed::{SLACK, large, push_packed_ids, push_packed_values},
+    packed::{large, push_packed_ids, push_packed_values},
     pass::{Pass, dangling},
     wire::{Fault, Reader, low32, narrow, signed},
 };
@@ -67,7 +67,7 @@ impl<'a, const CAREFUL: bool> Pass<'a, CAREFUL> {
     #[inline(always)]
     fn stack(&mut self, reader: &mut Reader<'a>, stack_start: usize) -> Result<(), Fault> {
         let end = reader.delimited()?;
-        self.budget.room(&mut self.columns.stacks, end - reader.at() + SLACK)?;
+        self.budget.room(&mut self.columns.stacks, end - reader.at())?;
         if CAREFUL {
             self.careful_ids(reader, end, stack_start)?;
         } else {
@@ -88,7 +88,7 @@ impl<'a, const CAREFUL: bool> Pass<'a, CAREFUL> {
     #[inline(always)]
     fn values(&mut self, reader: &mut Reader<'a>) -> Result<(), Fault> {
         let end = reader.delimited()?;
-        self.budget.room(&mut self.columns.values, end - reader.at() + SLACK)?;
+        self.budget.room(&mut self.columns.values, end - reader.at())?;
         push_packed_values(reader, end, &mut self.columns.values)?;
         reader.done(end)
     }

@@ -137,12 +137,10 @@ impl<'a> Reader<'a> {
         Some(u64::from_le_bytes(*eight))
     }
 
-    /// The next eight bytes and the one behind them, where there are as many.
+    /// The next nine bytes, where there are as many.
     #[inline(always)]
-    pub(crate) fn nine(&self) -> Option<(u64, u8)> {
-        let nine = self.text.get(self.at..)?.first_chunk::<9>()?;
-        let [eight @ .., ninth] = nine;
-        Some((u64::from_le_bytes(*eight), *ninth))
+    pub(crate) fn nine(&self) -> Option<&'a [u8; 9]> {
+        self.text.get(self.at..)?.first_chunk()
     }
 
     /// Whether a message that goes to `end` has been read whole.
