@@ -83,8 +83,10 @@ fn one_dataset(
         if total != expected {
             fault = Some(format!("total {total}, but the rows add up to {expected}"));
         }
-        if answer.data.nodes.len() > NODES_MAX {
-            fault = Some(format!("{} nodes, more than {NODES_MAX}", answer.data.nodes.len()));
+        // The cut counts real nodes; "other" nodes stand beside them.
+        let real = answer.data.nodes.iter().filter(|node| !answer.data.is_other(node)).count();
+        if real > NODES_MAX {
+            fault = Some(format!("{real} nodes, more than {NODES_MAX}"));
         }
         let (seconds, sum) = timed(|| plain.accumulate());
         adding = adding.min(seconds);
