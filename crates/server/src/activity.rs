@@ -40,6 +40,9 @@ struct State {
     answering: usize,
     /// When bytes last went out, or an answer began.
     last_progress: Instant,
+    /// Bytes are waiting to go out since then and the client's window is full. An answer that is small enough lies in
+    /// our buffers by then, so the request itself is over.
+    blocked_since: Option<Instant>,
     /// Whether any request was ever received.
     has_served: bool,
     /// Whether the connection speaks HTTP/2; known after the first byte.
@@ -54,12 +57,16 @@ impl State {
             in_flight: 0,
             answering: 0,
             last_progress: now,
+            blocked_since: None,
             has_served: false,
             http2: None,
         }
     }
 
     fn deadline(&self, limits: &ConnectionLimits) -> Option<Instant> {
+        if let Some(since) = self.blocked_since {
+            return Some(since + limits.body_timeout);
+        }
         if self.answering > 0 {
             return Some(self.last_progress + limits.body_timeout);
         }
@@ -92,6 +99,15 @@ impl State {
         self.answering = self.answering.saturating_sub(usize::from(was_answering));
         if self.in_flight == 0 {
             self.idle_since = now;
+        }
+    }
+
+    fn wrote(&mut self, now: Instant, is_taken: bool) {
+        if is_taken {
+            self.last_progress = now;
+            self.blocked_since = None;
+        } else {
+            self.blocked_since.get_or_insert(now);
         }
     }
 
@@ -218,9 +234,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for WatchedStream<S> {
 
 impl<S> WatchedStream<S> {
     fn note(&self, result: &Poll<io::Result<usize>>) {
-        if matches!(result, Poll::Ready(Ok(1..))) {
-            self.watch.lock().last_progress = Instant::now();
-        }
+        self.watch.lock().wrote(Instant::now(), result.is_ready());
     }
 }
 
@@ -272,10 +286,25 @@ mod tests {
         assert_eq!(cut_after(&state, start), None);
         state.answer(start + Duration::from_secs(50));
         assert_eq!(cut_after(&state, start), Some(80));
-        state.last_progress = start + Duration::from_secs(70);
+        state.wrote(start + Duration::from_secs(70), true);
         assert_eq!(cut_after(&state, start), Some(100));
         state.end(start + Duration::from_secs(71), true);
         assert_eq!(cut_after(&state, start), Some(371));
+    }
+
+    #[test]
+    fn c102_bytes_that_nobody_reads_are_not_kept_for_the_idle_time() {
+        let start = Instant::now();
+        let mut state = State::new(start);
+        state.begin();
+        state.answer(start);
+        state.wrote(start + Duration::from_secs(1), false);
+        state.end(start + Duration::from_secs(1), true);
+        assert_eq!(cut_after(&state, start), Some(31));
+        state.wrote(start + Duration::from_secs(20), false);
+        assert_eq!(cut_after(&state, start), Some(31));
+        state.wrote(start + Duration::from_secs(21), true);
+        assert_eq!(cut_after(&state, start), Some(301));
     }
 
     #[test]

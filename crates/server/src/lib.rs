@@ -15,6 +15,7 @@ mod log;
 mod own_metrics;
 mod request_log;
 mod run;
+mod self_profile;
 
 pub use config::{
     Config, ConfigError, ConnectionLimits, KEYS, Key, KeyKind, LogFormat, Settings, Token, key_named,

@@ -66,6 +66,8 @@ pub struct ClientAddress(pub SocketAddr);
 pub struct ListenerStats {
     /// Connections open now.
     pub open: AtomicU64,
+    /// Requests whose answer is not ready yet.
+    pub requests: AtomicU64,
     /// Connections accepted.
     pub accepted: AtomicU64,
     /// Connections refused because there were too many.
@@ -139,7 +141,7 @@ struct Connection {
 
 impl Connection {
     async fn run(self: Arc<Self>, stream: TcpStream, mut stop: watch::Receiver<bool>) {
-        let _open = OpenGuard::new(&self.stats);
+        let _open = Counted::new(&self.stats.open);
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "no TCP_NODELAY");
         }
@@ -189,10 +191,12 @@ impl Connection {
         let mut request = request
             .map(|body| Body::new(StallBody::new(body, self.limits.body_timeout, Arc::clone(&stalled))));
         request.extensions_mut().insert(ClientAddress(self.address));
+        let counted = Counted::new(&self.stats.requests);
         let response = match self.router.clone().oneshot(request).await {
             Ok(response) => response,
             Err(never) => match never {},
         };
+        drop(counted);
         let response = if stalled.load(Ordering::Relaxed) { too_slow() } else { response };
         Ok(response.map(|body| GuardedBody::new(body, guard)))
     }
@@ -229,18 +233,18 @@ fn builder(limits: &ConnectionLimits) -> auto::Builder<TokioExecutor> {
     builder
 }
 
-/// Counts a connection while it is open.
-struct OpenGuard<'a>(&'a ListenerStats);
+/// Counts something while it lasts.
+struct Counted<'a>(&'a AtomicU64);
 
-impl<'a> OpenGuard<'a> {
-    fn new(stats: &'a ListenerStats) -> Self {
-        stats.open.fetch_add(1, Ordering::Relaxed);
-        Self(stats)
+impl<'a> Counted<'a> {
+    fn new(count: &'a AtomicU64) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
     }
 }
 
-impl Drop for OpenGuard<'_> {
+impl Drop for Counted<'_> {
     fn drop(&mut self) {
-        self.0.open.fetch_sub(1, Ordering::Relaxed);
+        self.0.fetch_sub(1, Ordering::Relaxed);
     }
 }

@@ -41,7 +41,10 @@ impl Collector for ProcessFigures {
             let counter = ConstCounter::new(value);
             counter.encode(encoder.encode_descriptor(name, help, None, counter.metric_type())?)?;
         }
-        let mut gauges = vec![("connections", "Connections open now", stats.open.load(Ordering::Relaxed))];
+        let mut gauges = vec![
+            ("connections", "Connections open now", stats.open.load(Ordering::Relaxed)),
+            ("requests", "Requests whose answer is not ready yet", stats.requests.load(Ordering::Relaxed)),
+        ];
         if let Some(status) = ProcessStatus::read() {
             gauges.push(("process_resident_bytes", "Memory in RAM", status.resident_bytes));
             gauges.push(("process_threads", "Threads", status.threads));

@@ -15,7 +15,9 @@ use query::{Engine, EngineOptions};
 use store::{Store, StoreOptions};
 use tokio::{net::TcpListener, signal::unix::SignalKind, sync::watch, task::JoinHandle};
 
-use crate::{Config, ConfigError, ListenerStats, auth, files, listener, log, own_metrics, request_log};
+use crate::{
+    Config, ConfigError, ListenerStats, auth, files, listener, log, own_metrics, request_log, self_profile,
+};
 
 /// Threads for CPU work and file reads. Slots bound how many are busy; idle ones end by themselves.
 const BLOCKING_THREADS_MAX: usize = 64;
@@ -217,7 +219,7 @@ fn api_options(config: &Config) -> ApiOptions {
 }
 
 fn router(state: &Arc<ApiState>, config: &Config) -> Router {
-    let mut router = api::router(Arc::clone(state));
+    let mut router = api::router(Arc::clone(state)).merge(self_profile::router());
     if let Some(token) = config.token.clone() {
         router = router.layer(middleware::from_fn_with_state(Arc::new(token), auth::require_token));
     }
