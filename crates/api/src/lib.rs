@@ -42,5 +42,5 @@ pub fn router(state: Arc<ApiState>) -> axum::Router {
         .merge(pprof::router(&state))
         .merge(pyroscope::router(&state))
         .merge(ops::router(&state));
-    body::with_limits(router, state)
+    body::with_limits(ops::with_fallbacks(router), state)
 }

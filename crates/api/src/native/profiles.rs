@@ -139,15 +139,27 @@ pub(super) async fn merged(State(state): State<Arc<ApiState>>, parameters: Param
     let (body, stats) = state
         .query("pprof", QueryCost::Merge, None, move |engine, control| {
             let answer = engine.pprof(&selection, control)?;
-            let stats = json(&convert::stats(answer.stats, selection.range))?;
+            let stats = ascii(&json(&convert::stats(answer.stats, selection.range))?);
             Ok((Bytes::from(formats::gzip(&answer.data)), stats))
         })
         .await?;
     let mut response = download(body, &format!("{name}.pb.gz"));
-    if let Ok(stats) = HeaderValue::from_bytes(&stats) {
+    if let Ok(stats) = HeaderValue::from_str(&stats) {
         response.headers_mut().insert(STATS_HEADER, stats);
     }
     Ok(response)
+}
+
+/// JSON for a header: every character beyond ASCII as `\\uXXXX`. Those stand only inside of JSON's strings.
+fn ascii(json: &[u8]) -> String {
+    let mut text = String::with_capacity(json.len());
+    for unit in String::from_utf8_lossy(json).encode_utf16() {
+        match u8::try_from(unit) {
+            Ok(byte @ b' '..=b'~') => text.push(char::from(byte)),
+            _ => text.push_str(&format!("\\u{unit:04x}")),
+        }
+    }
+    text
 }
 
 /// Bytes with a file name; characters that could break the header or a path are replaced.
@@ -162,4 +174,26 @@ pub(crate) fn download(body: Bytes, name: &str) -> Response {
         headers.insert(header::CONTENT_DISPOSITION, value);
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_holds_json_of_any_script() {
+        let json = serde_json::to_vec(&["服务 🔥", "plain"]).unwrap();
+        let text = ascii(&json);
+        assert!(text.is_ascii(), "{text}");
+        assert_eq!(serde_json::from_str::<Vec<String>>(&text).unwrap(), ["服务 🔥", "plain"]);
+    }
+
+    #[test]
+    fn a_file_name_cannot_break_out_of_its_header() {
+        let response = download(Bytes::new(), "a\"; b/../c\r\n.pb.gz");
+        assert_eq!(
+            response.headers()[header::CONTENT_DISPOSITION],
+            "attachment; filename=\"a___b_.._c__.pb.gz\""
+        );
+    }
 }

@@ -1,4 +1,4 @@
-//! What operators and their probes ask: `/healthz`, `/ready`, `/readyz`, `/metrics`, and what a wrong path is told.
+//! What operators and their probes ask (`/healthz`, `/ready`, `/metrics`, `/debug/vars`), and what a wrong path is told.
 
 use std::sync::Arc;
 
@@ -22,16 +22,21 @@ timeline,diff,pprof}, /api/0/profiles (profefe), /pprof/SERVICE/debug/pprof/{pro
 (go tool pprof), /ingest, /push.v1.PusherService/Push, /querier.v1.QuerierService/* and /pyroscope/render (Pyroscope), \
 /metrics, /healthz, /ready, /debug/pprof/profile; they are described in docs/api.md";
 
-/// The routes; unknown paths and wrong methods of every API are answered here as well.
+/// The routes.
 pub(crate) fn router(state: &Arc<ApiState>) -> Router {
     Router::new()
         .route("/healthz", get(healthz))
         .route("/ready", get(ready))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
-        .fallback(unknown_path)
-        .method_not_allowed_fallback(wrong_method)
+        .route("/debug/metrics", get(metrics))
+        .route("/debug/vars", get(variables))
         .with_state(Arc::clone(state))
+}
+
+/// Answers unknown paths, and wrong methods of the paths that are in the router already, in the shape of their API.
+pub(crate) fn with_fallbacks(router: Router) -> Router {
+    router.fallback(unknown_path).method_not_allowed_fallback(wrong_method)
 }
 
 /// The process runs.
@@ -51,6 +56,28 @@ async fn ready(State(state): State<Arc<ApiState>>) -> Response {
 
 async fn metrics(State(state): State<Arc<ApiState>>) -> Response {
     ([(header::CONTENT_TYPE, OPEN_METRICS)], state.metrics.text()).into_response()
+}
+
+/// The store's figures, where profefe has Go's variables.
+async fn variables(State(state): State<Arc<ApiState>>) -> Response {
+    let stats = state.store.stats();
+    let reply = serde_json::json!({
+        "version": state.options.build.version,
+        "commit": state.options.build.commit,
+        "profiles": stats.profiles,
+        "duplicates": stats.duplicates,
+        "log_bytes": stats.log_bytes,
+        "log_records": stats.log_records,
+        "log_syncs": stats.log_syncs,
+        "head_bytes": stats.head_bytes,
+        "head_profiles": stats.head_profiles,
+        "blocks": stats.blocks,
+        "block_bytes": stats.block_bytes,
+        "flushes": stats.flushes,
+        "blocks_dropped": stats.blocks_dropped,
+        "free_bytes": stats.free_bytes,
+    });
+    ([(header::CONTENT_TYPE, "application/json")], format!("{reply}\n")).into_response()
 }
 
 async fn unknown_path(request: Request) -> Response {
