@@ -1,0 +1,155 @@
+//! Who gets in: loopback by default, the secret of `--token-file`, tenants; and settings that are wrong.
+
+mod support;
+
+use support::{TestServer, body::Body, now_nanos, run};
+
+const SECRET: &str = "a-secret-of-enough-bytes";
+
+/// One path of every API, all of which need the secret.
+const PATHS: [&str; 14] = [
+    "/api/v1/services",
+    "/api/v1/push",
+    "/api/v1/nowhere",
+    "/api/0/services",
+    "/api/0/profiles",
+    "/pprof/a/debug/pprof/profile",
+    "/ingest",
+    "/pyroscope/render",
+    "/push.v1.PusherService/Push",
+    "/querier.v1.QuerierService/LabelNames",
+    "/metrics",
+    "/debug/pprof/profile",
+    "/",
+    "/ready/",
+];
+
+fn secret_file() -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), format!("{SECRET}\n")).unwrap();
+    file
+}
+
+#[test]
+fn beyond_loopback_without_a_secret_is_wrong_usage() {
+    let data = support::DataDir::new();
+    let folder = data.path().to_str().unwrap();
+    let finished = run(&["server", "--data-dir", folder, "--listen", "0.0.0.0:4040"]);
+    assert_eq!(finished.code, Some(2), "{finished:?}");
+    assert!(finished.stderr.contains("--token-file") && finished.stderr.contains("--insecure-listen"));
+    assert_eq!(finished.stdout, "");
+}
+
+#[test]
+fn with_a_secret_every_path_but_health_wants_it() {
+    let file = secret_file();
+    let server = TestServer::start(&["--token-file", file.path().to_str().unwrap()]);
+    for path in ["/healthz", "/ready", "/readyz"] {
+        server.get(path).expect(200);
+    }
+    for path in PATHS {
+        for method in ["GET", "POST"] {
+            let reply = server.call(method, path, &[], (method == "POST").then_some(&b""[..]));
+            assert_eq!(reply.status, 401, "{method} {path}: {reply:?}");
+            assert!(reply.header("www-authenticate").is_some(), "{path}");
+        }
+    }
+    let basic = |password: &str| {
+        use base64::Engine as _;
+        format!("Basic {}", base64::engine::general_purpose::STANDARD.encode(format!("anybody:{password}")))
+    };
+    for value in [format!("Bearer {SECRET}"), basic(SECRET)] {
+        server.call("GET", "/api/v1/services", &[("authorization", &value)], None).expect(200);
+    }
+    for value in ["Bearer wrong".to_owned(), basic("wrong"), format!("Bearer {SECRET}x"), SECRET.to_owned()] {
+        server.call("GET", "/api/v1/services", &[("authorization", &value)], None).expect(401);
+    }
+    let text = server.get("/pprof/a/debug/pprof/profile").expect(401);
+    assert!(text.header("x-go-pprof").is_some() && text.text().contains("secret"), "{text:?}");
+    assert!(!server.log().contains(SECRET), "the secret is in the log");
+}
+
+#[test]
+fn a_secret_makes_other_addresses_possible() {
+    let file = secret_file();
+    let server = TestServer::start(&["--listen", "0.0.0.0:0", "--token-file", file.path().to_str().unwrap()]);
+    let port = server.address.rsplit(':').next().unwrap();
+    support::call(&format!("http://127.0.0.1:{port}/api/v1/services"), "GET", &[], None).expect(401);
+}
+
+#[test]
+fn wrong_settings_are_wrong_usage() {
+    let data = support::DataDir::new();
+    let folder = data.path().to_str().unwrap();
+    let file = data.path().join("everflame.toml");
+    let short = data.path().join("short");
+    std::fs::write(&short, "short").unwrap();
+    let missing = data.path().join("missing");
+    for (flag, value, word) in [
+        ("--listen", "nowhere", "ADDRESS:PORT"),
+        ("--retention", "soon", "length of time"),
+        ("--flush-bytes", "-1", "size"),
+        ("--token-file", short.to_str().unwrap(), "at least"),
+        ("--token-file", missing.to_str().unwrap(), "missing"),
+        ("--log-format", "xml", "json"),
+    ] {
+        let finished = run(&["server", "--data-dir", folder, &format!("{flag}={value}")]);
+        assert_eq!(finished.code, Some(2), "{flag} {value}: {finished:?}");
+        assert!(finished.stderr.contains(word), "{flag} {value}: {finished:?}");
+    }
+    std::fs::write(&file, "data_dri = \"x\"\n").unwrap();
+    let finished = run(&["server", "--config", file.to_str().unwrap()]);
+    assert_eq!(finished.code, Some(2));
+    assert!(finished.stderr.contains("did you mean \"data_dir\""), "{finished:?}");
+}
+
+#[test]
+fn check_config_prints_what_would_be_used() {
+    let data = support::DataDir::new();
+    let file = data.path().join("everflame.toml");
+    std::fs::write(&file, "flush_bytes = \"1MiB\"\nretention = \"7d\"\n").unwrap();
+    let finished =
+        run(&["server", "--config", file.to_str().unwrap(), "--check-config", "--flush-bytes", "2MiB"]);
+    assert_eq!(finished.code, Some(0), "{finished:?}");
+    for line in ["flush_bytes = \"2MiB\"", "retention = \"7d\"", "listen = \"127.0.0.1:4040\""] {
+        assert!(finished.stdout.contains(line), "{line} is not in {}", finished.stdout);
+    }
+}
+
+#[test]
+fn c099_tenants_are_names_and_never_paths() {
+    let server = TestServer::start(&["--multi-tenant"]);
+    let long = "x".repeat(151);
+    for bad in ["../x", "a/b", "..", "", long.as_str(), "a%2Fb"] {
+        let tenant = [("x-scope-orgid", bad)];
+        let body = Body::cpu(now_nanos()).sample("main", &[1, 10]).gzip();
+        for (method, path, body) in [
+            ("GET", "/api/v1/services", None),
+            ("POST", "/api/v1/push?service=a", Some(body.as_slice())),
+            ("POST", "/api/0/profiles?service=a&type=cpu", Some(body.as_slice())),
+            ("GET", "/pprof/a/debug/pprof/profile", None),
+        ] {
+            let reply = server.call(method, path, &tenant, body);
+            assert_eq!(reply.status, 400, "{bad:?} on {path}: {reply:?}");
+        }
+    }
+    server.get("/api/v1/services").expect(401);
+    let single = TestServer::start(&[]);
+    single.call("GET", "/api/v1/services", &[("x-scope-orgid", "../x")], None).expect(200);
+}
+
+#[test]
+fn c100_lists_of_tenants_are_for_reads() {
+    let server = TestServer::start(&["--multi-tenant"]);
+    for (tenant, value) in [("a", 1), ("b", 2), ("c", 4)] {
+        let body = Body::cpu(now_nanos()).sample("main", &[1, value]).gzip();
+        server.call("POST", "/api/v1/push?service=s", &[("x-scope-orgid", tenant)], Some(&body)).expect(200);
+    }
+    let total = |tenants: &str| {
+        let reply = server.call("GET", "/api/v1/top?type=cpu", &[("x-scope-orgid", tenants)], None);
+        reply.expect(200).json()["total"].as_i64().unwrap()
+    };
+    assert_eq!((total("a"), total("b|a|b"), total("a|b|c"), total("nobody")), (1, 3, 7, 0));
+    let body = Body::cpu(now_nanos()).sample("main", &[1, 8]).gzip();
+    server.call("POST", "/api/v1/push?service=s", &[("x-scope-orgid", "a|b")], Some(&body)).expect(400);
+}

@@ -1,0 +1,126 @@
+//! Limits of bodies, disk space and scratch: what is too much is refused, and everything else goes on.
+
+mod support;
+
+use std::{
+    ffi::OsStr,
+    io::{Read, Write},
+    net::TcpStream,
+    path::Path,
+};
+
+use support::{DataDir, PATIENCE, TestServer, body::Body, now_nanos};
+
+/// Sends bytes and reads the whole answer, without an HTTP client that would know better.
+fn exchange(server: &TestServer, head: &str, chunks: impl Iterator<Item = Vec<u8>>) -> String {
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(head.as_bytes()).unwrap();
+    for chunk in chunks {
+        // The server may answer and hang up before it has everything.
+        if stream.write_all(&chunk).is_err() {
+            break;
+        }
+    }
+    let mut answer = Vec::new();
+    let mut buffer = [0; 4096];
+    while let Ok(length @ 1..) = stream.read(&mut buffer) {
+        answer.extend_from_slice(&buffer[..length]);
+        if answer.windows(4).any(|window| window == b"\r\n\r\n") {
+            break;
+        }
+    }
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[test]
+fn c025_a_huge_content_length_is_refused_at_once() {
+    let server = TestServer::start(&[]);
+    for path in ["/api/v1/push?service=a", "/api/0/profiles?service=a&type=cpu", "/ingest?name=a"] {
+        let head = format!("POST {path} HTTP/1.1\r\nhost: x\r\ncontent-length: 5368709120\r\n\r\n");
+        let answer = exchange(&server, &head, std::iter::empty());
+        assert!(answer.starts_with("HTTP/1.1 413 "), "{path}: {answer}");
+    }
+    server.get("/api/v1/services").expect(200);
+}
+
+#[test]
+fn c025_a_body_without_a_length_is_cut_at_the_limit() {
+    let server = TestServer::start(&[]);
+    let head = "POST /api/v1/push?service=a HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n";
+    let chunk = || {
+        let mut chunk = b"100000\r\n".to_vec();
+        chunk.resize(chunk.len() + (1 << 20), 0);
+        chunk.extend_from_slice(b"\r\n");
+        chunk
+    };
+    let answer = exchange(&server, head, (0..80).map(|_| chunk()));
+    assert!(answer.starts_with("HTTP/1.1 413 "), "{answer}");
+    server.get("/api/v1/services").expect(200);
+}
+
+#[test]
+fn c024_a_decompression_bomb_stops_at_the_limit() {
+    let server = TestServer::start(&[]);
+    let bomb = formats::gzip(&vec![0; 300 << 20]);
+    let reply = server.post("/api/v1/push?service=a", &bomb);
+    assert_eq!(reply.status, 413, "{reply:?}");
+    server.get("/api/v1/services").expect(200);
+}
+
+#[test]
+fn c103_a_nearly_full_disk_refuses_pushes_and_recovers_by_itself() {
+    // A file system in memory, so that filling it harms nobody; elsewhere only the first half can be shown.
+    let memory = Path::new("/dev/shm");
+    let data = if memory.is_dir() { DataDir::within(memory) } else { DataDir::new() };
+    let free = rustix::fs::statvfs(data.path()).unwrap();
+    let free_bytes = free.f_bavail * free.f_frsize;
+    let flag = format!("--free-bytes-min={}", free_bytes.saturating_sub(256 << 20));
+    let server = TestServer::start_in(data, &[&flag]);
+    let push = |value: i64| {
+        let body = Body::cpu(now_nanos()).sample("main", &[1, value]).gzip();
+        server.post("/api/v1/push?service=a", &body)
+    };
+    push(1).expect(200);
+    let filler = server.data().path().join("filler");
+    std::fs::write(&filler, vec![1; 300 << 20]).unwrap();
+    server.wait_for("/ready", |reply| reply.text().contains("read-only"));
+    let refused = push(2).expect(503);
+    assert!(refused.header("retry-after").is_some() && refused.text().contains("read-only"), "{refused:?}");
+    assert_eq!(server.get("/api/v1/top?type=cpu").expect(200).json()["total"], 1, "queries work");
+    std::fs::remove_file(&filler).unwrap();
+    server.wait_for("/ready", |reply| reply.text() == "ready\n");
+    push(4).expect(200);
+    assert_eq!(server.get("/api/v1/top?type=cpu").expect(200).json()["total"], 5);
+}
+
+#[test]
+fn c109_all_scratch_is_under_the_data_folder() {
+    let data = DataDir::new();
+    let nowhere = OsStr::new("/nonexistent/folder");
+    let variables = [("TMPDIR", nowhere), ("HOME", nowhere), ("XDG_CACHE_HOME", nowhere)];
+    let server = TestServer::start_with(data, &["--flush-interval=200ms"], &variables);
+    let body = Body::cpu(now_nanos()).sample("main", &[1, 10]).gzip();
+    server.post("/api/v1/push?service=a", &body).expect(200);
+    server.wait_for("/metrics", |reply| reply.text().contains("everflame_blocks 1\n"));
+    assert_eq!(server.get("/api/v1/top?type=cpu").expect(200).json()["total"], 10);
+    // Its own profile needs a temporary file.
+    server.get("/debug/pprof/profile?seconds=1").expect(200);
+    let folder = server.data().path().canonicalize().unwrap();
+    for entry in std::fs::read_dir(format!("/proc/{}/fd", server.id())).unwrap() {
+        let Ok(target) = std::fs::read_link(entry.unwrap().path()) else { continue };
+        let is_file = target.is_absolute() && !target.starts_with("/dev") && !target.starts_with("/proc");
+        assert!(!is_file || target.starts_with(&folder), "{} is open", target.display());
+    }
+}
+
+#[test]
+fn a_second_server_on_the_same_folder_says_who_has_it() {
+    let server = TestServer::start(&[]);
+    let data = server.data();
+    let finished =
+        support::run(&["server", "--listen", "127.0.0.1:0", "--data-dir", data.path().to_str().unwrap()]);
+    assert_eq!(finished.code, Some(1), "{finished:?}");
+    assert!(finished.stderr.contains(&server.id().to_string()), "{finished:?}");
+    server.get("/ready").expect(200);
+}

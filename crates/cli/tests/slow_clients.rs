@@ -1,0 +1,155 @@
+//! C102: clients that stall hold their connection only for the configured time, and harm nobody else.
+
+mod support;
+
+use std::{
+    io::{ErrorKind, Read, Write},
+    net::TcpStream,
+    time::{Duration, Instant},
+};
+
+use support::{PATIENCE, TestServer, body::Body, now_nanos};
+
+/// Stalling clients of each kind.
+const CLIENTS: usize = 2_000;
+
+/// How a client stalls.
+#[derive(Clone, Copy, Debug)]
+enum Stall {
+    /// Connects and sends nothing.
+    Silent,
+    /// Sends a header byte by byte.
+    Header,
+    /// Promises 16 MB and sends 64 bytes.
+    Body,
+}
+
+struct Client {
+    stream: TcpStream,
+    stall: Stall,
+    sent: usize,
+    answer: Vec<u8>,
+}
+
+const HEADER: &[u8] =
+    b"GET /api/v1/services HTTP/1.1\r\nhost: x\r\nx-padding: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+
+impl Client {
+    fn connect(server: &TestServer, stall: Stall) -> Self {
+        let mut stream = TcpStream::connect(&server.address).unwrap();
+        if let Stall::Body = stall {
+            stream
+                .write_all(
+                    b"POST /api/v1/push?service=a HTTP/1.1\r\nhost: x\r\ncontent-length: 16777216\r\n\r\n",
+                )
+                .unwrap();
+            stream.write_all(&[0; 64]).unwrap();
+        }
+        stream.set_nonblocking(true).unwrap();
+        Self { stream, stall, sent: 0, answer: Vec::new() }
+    }
+
+    /// One step of stalling; whether the server has hung up.
+    fn step(&mut self) -> bool {
+        if let Stall::Header = self.stall
+            && self.sent < HEADER.len()
+            && self.stream.write(&HEADER[self.sent..=self.sent]).is_ok()
+        {
+            self.sent += 1;
+        }
+        let mut buffer = [0; 1024];
+        match self.stream.read(&mut buffer) {
+            Ok(0) => true,
+            Ok(length) => {
+                self.answer.extend_from_slice(&buffer[..length]);
+                false
+            }
+            Err(error) => error.kind() != ErrorKind::WouldBlock,
+        }
+    }
+}
+
+#[test]
+fn c102_two_thousand_stalling_clients_of_each_kind_are_cut_and_harm_nobody() {
+    raise_open_files_limit();
+    let server = TestServer::start(&["--header-timeout=3s", "--body-timeout=3s", "--idle-timeout=3s"]);
+    let mut clients: Vec<Client> = Vec::new();
+    for stall in [Stall::Silent, Stall::Header, Stall::Body] {
+        clients.extend((0..CLIENTS).map(|_| Client::connect(&server, stall)));
+        // Others go on pushing and asking while all of these hang there.
+        let body = Body::cpu(now_nanos()).sample("main", &[1, 10]).gzip();
+        server.post("/api/v1/push?service=a", &body).expect(200);
+        server.get("/api/v1/top?type=cpu").expect(200);
+    }
+    let begun = Instant::now();
+    let mut answers = Vec::new();
+    while !clients.is_empty() {
+        assert!(begun.elapsed() < PATIENCE, "{} clients are still there", clients.len());
+        clients.retain_mut(|client| {
+            let is_cut = client.step();
+            if is_cut {
+                answers.push((client.stall, String::from_utf8_lossy(&client.answer).into_owned()));
+            }
+            !is_cut
+        });
+        server.get("/ready").expect(200);
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let told = answers
+        .iter()
+        .filter(|(stall, answer)| matches!(stall, Stall::Body) && answer.starts_with("HTTP/1.1 408 "));
+    assert_eq!(told.count(), CLIENTS, "whoever began a body is told why");
+    server.get("/api/v1/top?type=cpu").expect(200);
+}
+
+#[test]
+fn c102_a_client_that_does_not_read_its_answer_is_cut() {
+    let server = TestServer::start(&["--body-timeout=1s"]);
+    let body = (0..20_000).fold(Body::cpu(now_nanos()), |body, number| {
+        body.sample(&format!("main;a_function_with_a_rather_long_name_{number}"), &[1, 10])
+    });
+    server.post("/api/v1/push?service=a", &body.gzip()).expect(200);
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    let request = b"GET /api/v1/top?type=cpu&limit=0 HTTP/1.1\r\nhost: x\r\n\r\n";
+    // Enough answers to fill every buffer on the way.
+    for _ in 0..64 {
+        stream.write_all(request).unwrap();
+    }
+    let cut = |text: &str| {
+        let line =
+            text.lines().find(|line| line.starts_with("everflame_connections_cut_total")).unwrap_or("");
+        line.split(' ').nth(1).is_some_and(|count| count != "0")
+    };
+    server.wait_for("/metrics", |reply| cut(&reply.text()));
+}
+
+#[test]
+fn c102_more_connections_than_allowed_get_503_and_the_others_go_on() {
+    let server = TestServer::start(&["--connections-max=8", "--header-timeout=2s"]);
+    let idle: Vec<TcpStream> = (0..8).map(|_| TcpStream::connect(&server.address).unwrap()).collect();
+    let begun = Instant::now();
+    let refused = loop {
+        match support::try_call(&format!("{}/ready", server.url), "GET", &[], None) {
+            Ok(reply) if reply.status == 503 => break reply,
+            _ => assert!(begun.elapsed() < PATIENCE, "nobody was refused"),
+        }
+    };
+    assert_eq!(refused.text(), "too many connections\n");
+    // The idle ones are cut in time, and then there is room.
+    loop {
+        if support::try_call(&format!("{}/ready", server.url), "GET", &[], None)
+            .is_ok_and(|reply| reply.status == 200)
+        {
+            break;
+        }
+        assert!(begun.elapsed() < PATIENCE, "the idle connections were not cut");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    drop(idle);
+}
+
+fn raise_open_files_limit() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }).unwrap();
+}
