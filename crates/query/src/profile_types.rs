@@ -333,6 +333,30 @@ mod tests {
         );
     }
 
+    /// D24: the table that people read has every word with what it stands for.
+    #[test]
+    fn the_documented_table_is_this_one() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/selectors.md");
+        let text = std::fs::read_to_string(path).unwrap();
+        for form in SHORT_FORMS {
+            let names = if form.names.is_empty() {
+                "any".to_owned()
+            } else {
+                format!("`{}`", form.names.join("` or `"))
+            };
+            let unit = match form.unit {
+                UnitClass::Time => "a time",
+                UnitClass::Bytes => "bytes",
+                UnitClass::Count => "a count",
+            };
+            let row =
+                format!("| `{}` | {names} | `{}` | {unit} |", form.word, form.sample_types.join("` or `"));
+            assert!(text.contains(&row), "docs/selectors.md lacks {row}");
+        }
+        let rows = text.lines().filter(|line| line.starts_with("| `")).count();
+        assert_eq!(rows, SHORT_FORMS.len());
+    }
+
     #[test]
     fn several_fits_are_listed_and_none_is_no_error() {
         let error = ask(&TypeSelector::Short("delay".into()), None, &go()).unwrap_err().to_string();
