@@ -32,8 +32,13 @@ pub struct Arguments {
 /// # Errors
 /// See [`Failure`].
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let source = Source::open(&arguments.source)?;
-    let told = source.top(arguments.limit)?;
+    let (title, told) = match Source::quick_top(&arguments.source)? {
+        Some(quick) => quick,
+        None => {
+            let source = Source::open(&arguments.source)?;
+            (source.title(), source.top(arguments.limit)?)
+        }
+    };
     let file = arguments.output.output.as_deref();
     if arguments.json {
         super::tell(&told.stats);
@@ -44,7 +49,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         rows_max: arguments.limit,
         palette: arguments.output.palette(),
     };
-    let head = heading(&source.title(), told.data.total, &told.data.unit, &told.stats);
+    let head = heading(&title, told.data.total, &told.data.unit, &told.stats);
     super::tell(&told.stats);
     output::write_text(file, &format!("{head}\n{}", top_table(&told.data, &options)))
 }

@@ -90,7 +90,10 @@ fn shown(path: &Path) -> String {
 }
 
 /// Decodes pprof or folded stacks.
-fn decode<'a>(
+///
+/// # Errors
+/// Why the bytes are no profile.
+pub fn decode<'a>(
     decoder: &'a mut Decoder,
     body: &'a [u8],
     limits: &Limits,
@@ -118,6 +121,9 @@ fn decode<'a>(
                 .into())
         }
         SniffedFormat::Jfr => Err("is a JFR recording, which is not read yet".into()),
+        SniffedFormat::Unknown => decoder
+            .pprof(body, limits)
+            .map_err(|error| format!("is neither pprof nor folded stacks ({error})")),
         _ => decoder.pprof(body, limits).map_err(said),
     }
 }
@@ -131,7 +137,7 @@ fn is_text_inside(decoder: &mut Decoder, body: &[u8], limits: &Limits) -> bool {
 }
 
 /// Types of the columns and which one is shown by default.
-fn columns(profile: &Profile<'_>) -> Columns {
+pub fn columns(profile: &Profile<'_>) -> Columns {
     let columns = profile.columns;
     let text = |index| profile.text_of(index).into_owned();
     let period = columns.header.period_type;
@@ -155,7 +161,7 @@ fn columns(profile: &Profile<'_>) -> Columns {
 }
 
 /// Says what was left out or changed. Samples of value 0 and a missing time change no answer.
-fn tell_altered(path: &Path, altered: &Altered) {
+pub fn tell_altered(path: &Path, altered: &Altered) {
     let counts: Vec<String> = altered
         .sorted()
         .into_iter()

@@ -176,7 +176,8 @@ impl Local {
 }
 
 /// Up to two names, and how many more.
-fn title(paths: &[PathBuf]) -> String {
+#[must_use]
+pub fn title(paths: &[PathBuf]) -> String {
     let name = |path: &PathBuf| match path.file_name() {
         _ if path == Path::new("-") => "stdin".to_owned(),
         Some(name) => name.to_string_lossy().into_owned(),
@@ -191,7 +192,10 @@ fn title(paths: &[PathBuf]) -> String {
 
 /// The column that `wanted` names: a position, a sample type (pprof's words), or a full profile type; without it the
 /// default one.
-fn choose(columns: &Columns, wanted: Option<&str>) -> Result<ProfileType, String> {
+///
+/// # Errors
+/// A sentence with what there is.
+pub fn choose(columns: &Columns, wanted: Option<&str>) -> Result<ProfileType, String> {
     let types = &columns.types;
     let Some(wanted) = wanted else {
         return types.get(columns.default).cloned().ok_or_else(|| "the profile has no values".to_owned());

@@ -5,6 +5,7 @@
 
 mod files;
 mod local;
+mod quick;
 mod server;
 
 use std::path::PathBuf;
@@ -201,6 +202,20 @@ impl Source {
         match self {
             Self::Local(local) => local.flame(nodes_max),
             Self::Remote(remote) => remote.flame(nodes_max),
+        }
+    }
+
+    /// The table of one plain file without opening it for other questions; `None` where that is not possible.
+    ///
+    /// # Errors
+    /// See [`Source::flame`].
+    pub fn quick_top(arguments: &SourceArguments) -> Result<Option<(String, Told<TopTable>)>, Failure> {
+        match named(&arguments.sources)? {
+            Named::Files(files) if files.len() == 1 => {
+                let told = quick::top(&files[0], &arguments.values)?;
+                Ok(told.map(|told| (local::title(&files), told)))
+            }
+            _ => Ok(None),
         }
     }
 
