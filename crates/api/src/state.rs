@@ -26,6 +26,16 @@ pub struct BuildInfo {
     pub time: String,
 }
 
+impl BuildInfo {
+    /// Reads what `--version` says: `0.1.0 (1a2b3c4d5e6f)`.
+    #[must_use]
+    pub fn from_version(text: &str) -> Self {
+        let (version, rest) = text.split_once(' ').unwrap_or((text, ""));
+        let commit = rest.trim_matches(['(', ')']);
+        Self { version: version.into(), commit: commit.into(), time: String::new() }
+    }
+}
+
 /// Settings of the APIs.
 #[derive(Clone, Debug)]
 pub struct ApiOptions {

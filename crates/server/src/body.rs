@@ -17,10 +17,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, Sleep};
 
-use crate::activity::RequestGuard;
-
-/// A body may take this long for each KiB beside the time that it may stand still; the slowest mobile link is faster.
-const MILLIS_PER_KIB: u64 = 1_000;
+use crate::{activity::RequestGuard, limits};
 
 /// The error of a body that stands still.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
@@ -48,7 +45,7 @@ impl<B> StallBody<B> {
     /// When the next piece must be there: the body may not stand still, nor trickle.
     fn deadline(&self, begun: Instant, now: Instant) -> Instant {
         let kib = u32::try_from(self.received >> 10).unwrap_or(u32::MAX);
-        let whole = begun + self.timeout + Duration::from_millis(u64::from(kib) * MILLIS_PER_KIB);
+        let whole = begun + self.timeout + Duration::from_millis(u64::from(kib) * limits::MILLIS_PER_KIB);
         whole.min(now + self.timeout)
     }
 }

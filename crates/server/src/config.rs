@@ -21,7 +21,10 @@ use std::{
     time::Duration,
 };
 
+use api::BuildInfo;
 pub use keys::{KEYS, Key, KeyKind, key_named};
+
+use crate::limits;
 
 /// Why the settings cannot be used. Always the user's to mend, so the program ends with 2 (D28).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -99,6 +102,8 @@ pub struct Config {
     pub log_level: String,
     /// How log lines are written.
     pub log_format: LogFormat,
+    /// Which build this is, for clients that ask.
+    pub build: BuildInfo,
 }
 
 /// Limits on connections and slow clients (C102).
@@ -133,19 +138,17 @@ impl std::fmt::Debug for Token {
     }
 }
 
-/// Shortest secret that is taken, bytes: shorter ones can be guessed over the network.
-const TOKEN_BYTES_MIN: usize = 16;
-
 impl Token {
     /// Reads a secret from a file; white space around it does not count.
     fn read(path: &Path) -> Result<Self, String> {
         let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
         let text = text.trim();
-        if text.len() < TOKEN_BYTES_MIN {
+        if text.len() < limits::TOKEN_BYTES_MIN {
             return Err(format!(
-                "{}: the secret has {} bytes (at least {TOKEN_BYTES_MIN})",
+                "{}: the secret has {} bytes (at least {})",
                 path.display(),
-                text.len()
+                text.len(),
+                limits::TOKEN_BYTES_MIN
             ));
         }
         if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
@@ -293,6 +296,7 @@ impl Settings {
             return Err(ConfigError::InsecureListen { listen });
         }
         Ok(Config {
+            build: BuildInfo::from_version(env!("CARGO_PKG_VERSION")),
             data_dir: self.read("data_dir", |text| non_empty(text).map(PathBuf::from))?,
             listen,
             token,

@@ -10,6 +10,7 @@ mod auth;
 mod body;
 mod config;
 mod files;
+mod limits;
 mod listener;
 mod log;
 mod own_metrics;
@@ -17,6 +18,7 @@ mod request_log;
 mod run;
 mod self_profile;
 
+pub use api::BuildInfo;
 pub use config::{
     Config, ConfigError, ConnectionLimits, KEYS, Key, KeyKind, LogFormat, Settings, Token, key_named,
 };

@@ -33,25 +33,8 @@ use crate::{
     ConnectionLimits,
     activity::{RequestGuard, Watch, WatchedStream},
     body::{GuardedBody, StallBody},
+    limits,
 };
-
-/// Streams of one HTTP/2 connection at once; real agents open one, a relay opens some.
-const HTTP2_STREAMS_MAX: u32 = 256;
-
-/// Bytes that a client may send ahead on one HTTP/2 stream: a usual profile in one go.
-const HTTP2_STREAM_WINDOW: u32 = 1 << 20;
-
-/// The same for a whole HTTP/2 connection.
-const HTTP2_CONNECTION_WINDOW: u32 = 4 << 20;
-
-/// Bytes of all headers of an HTTP/2 request.
-const HTTP2_HEADERS_MAX: u32 = 64 << 10;
-
-/// An HTTP/2 peer that is silent is asked for a sign of life this often, and given the second time for it.
-const HTTP2_PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
-
-/// Pause after an accept that failed, so that a process without free file descriptors does not spin.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// What a client beyond the limit of connections gets before it is cut.
 const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 5\r\ncontent-type: text/plain\r\n\
@@ -97,7 +80,7 @@ pub async fn serve(
             Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(%error, "accept failed");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
+                tokio::time::sleep(limits::ACCEPT_PAUSE).await;
                 continue;
             }
         };
@@ -224,12 +207,12 @@ fn builder(limits: &ConnectionLimits) -> auto::Builder<TokioExecutor> {
     builder
         .http2()
         .timer(TokioTimer::new())
-        .max_concurrent_streams(HTTP2_STREAMS_MAX)
-        .initial_stream_window_size(HTTP2_STREAM_WINDOW)
-        .initial_connection_window_size(HTTP2_CONNECTION_WINDOW)
-        .max_header_list_size(HTTP2_HEADERS_MAX)
-        .keep_alive_interval(HTTP2_PING.0)
-        .keep_alive_timeout(HTTP2_PING.1);
+        .max_concurrent_streams(limits::HTTP2_STREAMS_MAX)
+        .initial_stream_window_size(limits::HTTP2_STREAM_WINDOW)
+        .initial_connection_window_size(limits::HTTP2_CONNECTION_WINDOW)
+        .max_header_list_size(limits::HTTP2_HEADERS_MAX)
+        .keep_alive_interval(limits::HTTP2_PING.0)
+        .keep_alive_timeout(limits::HTTP2_PING.1);
     builder
 }
 

@@ -3,11 +3,7 @@
 //! Order of a stop: no new connections; requests under way end, at most for `stop_timeout`, then they are cut and were
 //! never acknowledged; the store makes everything durable and closes. A second signal ends the process at once.
 
-use std::{
-    net::SocketAddr,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{net::SocketAddr, sync::Arc, time::Instant};
 
 use api::{ApiOptions, ApiState, Tenancy};
 use axum::{Router, middleware};
@@ -16,14 +12,9 @@ use store::{Store, StoreOptions};
 use tokio::{net::TcpListener, signal::unix::SignalKind, sync::watch, task::JoinHandle};
 
 use crate::{
-    Config, ConfigError, ListenerStats, auth, files, listener, log, own_metrics, request_log, self_profile,
+    Config, ConfigError, ListenerStats, auth, files, limits, listener, log, own_metrics, request_log,
+    self_profile,
 };
-
-/// Threads for CPU work and file reads. Slots bound how many are busy; idle ones end by themselves.
-const BLOCKING_THREADS_MAX: usize = 64;
-
-/// How long background work may take to end once the store is closed.
-const RUNTIME_STOP: Duration = Duration::from_secs(5);
 
 /// Why a server could not start or did not end well.
 #[derive(Debug, thiserror::Error)]
@@ -77,11 +68,11 @@ pub fn run(config: Config) -> Result<(), ServerError> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .thread_name("everflame")
-        .max_blocking_threads(BLOCKING_THREADS_MAX)
+        .max_blocking_threads(limits::BLOCKING_THREADS_MAX)
         .build()
         .map_err(|error| ServerError::System { what: "threads", reason: error.to_string() })?;
     let result = runtime.block_on(run_until_signal(config));
-    runtime.shutdown_timeout(RUNTIME_STOP);
+    runtime.shutdown_timeout(limits::RUNTIME_STOP);
     result
 }
 
@@ -212,6 +203,7 @@ fn store_options(config: &Config) -> StoreOptions {
 
 fn api_options(config: &Config) -> ApiOptions {
     ApiOptions {
+        build: config.build.clone(),
         tenancy: if config.multi_tenant { Tenancy::Multi } else { Tenancy::Single },
         query_time_max: config.query_timeout,
         ..ApiOptions::default()

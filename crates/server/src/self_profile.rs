@@ -26,14 +26,7 @@ use profile::{
     SampleLabel, StringIndex, StringRange, ValueType,
 };
 
-/// Samples per second of CPU time: not in step with work that is done every 10 ms.
-const FREQUENCY: i32 = 99;
-
-/// Length of a profile where the client names none, as Go has it.
-const SECONDS_DEFAULT: u64 = 30;
-
-/// Longest profile.
-const SECONDS_MAX: u64 = 300;
+use crate::limits;
 
 /// Parts of the names of the sampler's own frames, which are at the leaf of every stack.
 const OWN_FRAMES: [&str; 4] = ["backtrace::", "pprof::", "perf_signal_handler", "__restore_rt"];
@@ -87,7 +80,7 @@ struct Running {
 
 impl Running {
     fn start() -> Result<Self, ApiError> {
-        let guard = pprof::ProfilerGuardBuilder::default().frequency(FREQUENCY).build();
+        let guard = pprof::ProfilerGuardBuilder::default().frequency(limits::PROFILE_FREQUENCY).build();
         let guard = guard.map_err(|error| match error {
             pprof::Error::Running => {
                 ApiError::unavailable("another profile of this server is being taken", 5)
@@ -126,10 +119,14 @@ async fn blocking<T: Send + 'static>(
 /// Reads `seconds`; whatever else Go's tools send is left alone.
 fn seconds(query: &str) -> Result<u64, ApiError> {
     let text = query.split('&').find_map(|pair| pair.strip_prefix("seconds="));
-    let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(SECONDS_DEFAULT) };
+    let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(limits::PROFILE_SECONDS_DEFAULT) };
     match text.parse() {
-        Ok(seconds @ 1..=SECONDS_MAX) => Ok(seconds),
-        _ => Err(ApiError::new(ErrorKind::Invalid, "seconds", format!("is not from 1 to {SECONDS_MAX}"))),
+        Ok(seconds @ 1..=limits::PROFILE_SECONDS_MAX) => Ok(seconds),
+        _ => Err(ApiError::new(
+            ErrorKind::Invalid,
+            "seconds",
+            format!("is not from 1 to {}", limits::PROFILE_SECONDS_MAX),
+        )),
     }
 }
 
@@ -151,7 +148,7 @@ impl Builder {
             strings: HashMap::new(),
             functions: HashMap::new(),
             locations: HashMap::new(),
-            period: 1_000_000_000 / i64::from(FREQUENCY),
+            period: 1_000_000_000 / i64::from(limits::PROFILE_FREQUENCY),
         };
         builder.columns.clear();
         let (samples, count) = (builder.known("samples"), builder.known("count"));
@@ -256,7 +253,7 @@ mod tests {
 
     #[test]
     fn seconds_are_bounded() {
-        assert_eq!(seconds("").unwrap(), SECONDS_DEFAULT);
+        assert_eq!(seconds("").unwrap(), limits::PROFILE_SECONDS_DEFAULT);
         assert_eq!(seconds("debug=0&seconds=5").unwrap(), 5);
         for bad in ["seconds=0", "seconds=-1", "seconds=x", "seconds=301"] {
             assert_eq!(seconds(bad).unwrap_err().status(), 400, "{bad}");
@@ -289,8 +286,7 @@ mod tests {
         assert!(hot.join().unwrap() > 0 && storm.join().unwrap() > 0);
         let body = running.finish().unwrap();
         let mut decoder = formats::Decoder::new();
-        let limits = api::limits::decoder();
-        let (profile, _) = decoder.pprof(&body, &limits).unwrap();
+        let (profile, _) = decoder.pprof(&body, &api::limits::decoder()).unwrap();
         let total: i64 = profile.samples().map(|sample| sample.values[0]).sum();
         let is_hot = |location: LocationIndex| {
             let location = &profile.columns.locations[location.position()];

@@ -92,7 +92,8 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     for (name, value) in &arguments.flags {
         settings.add_flag(name, value.clone()).map_err(usage)?;
     }
-    let config = settings.build().map_err(usage)?;
+    let mut config = settings.build().map_err(usage)?;
+    config.build = server::BuildInfo::from_version(env!("EVERFLAME_VERSION"));
     if arguments.check_config {
         return output::write_text(None, &settings.to_toml());
     }

@@ -1,0 +1,43 @@
+//! Every limit of the server that is no setting, with unit and reason. Settings stand in `config/keys.rs`, limits of
+//! bodies and queries in `api`.
+
+use std::time::Duration;
+
+/// Streams of one HTTP/2 connection at once; real agents open one, a relay opens some.
+pub(crate) const HTTP2_STREAMS_MAX: u32 = 256;
+
+/// Bytes that a client may send ahead on one HTTP/2 stream: a usual profile in one go.
+pub(crate) const HTTP2_STREAM_WINDOW: u32 = 1 << 20;
+
+/// The same for a whole HTTP/2 connection.
+pub(crate) const HTTP2_CONNECTION_WINDOW: u32 = 4 << 20;
+
+/// Bytes of all headers of an HTTP/2 request.
+pub(crate) const HTTP2_HEADERS_MAX: u32 = 64 << 10;
+
+/// An HTTP/2 peer that is silent is asked for a sign of life this often, and given the second time for it.
+pub(crate) const HTTP2_PING: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(20));
+
+/// Pause after an accept that failed, so that a process without free file descriptors does not spin.
+pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+/// A body may take this long for each KiB beside the time that it may stand still; the slowest mobile link is faster.
+pub(crate) const MILLIS_PER_KIB: u64 = 1_000;
+
+/// Shortest secret that is taken, bytes: shorter ones can be guessed over the network.
+pub(crate) const TOKEN_BYTES_MIN: usize = 16;
+
+/// Threads for CPU work and file reads. Slots bound how many are busy; idle ones end by themselves.
+pub(crate) const BLOCKING_THREADS_MAX: usize = 64;
+
+/// How long background work may take to end once the store is closed.
+pub(crate) const RUNTIME_STOP: Duration = Duration::from_secs(5);
+
+/// Samples per second of CPU time: not in step with work that is done every 10 ms.
+pub(crate) const PROFILE_FREQUENCY: i32 = 99;
+
+/// Length of a profile where the client names none, as Go has it.
+pub(crate) const PROFILE_SECONDS_DEFAULT: u64 = 30;
+
+/// Longest profile.
+pub(crate) const PROFILE_SECONDS_MAX: u64 = 300;
