@@ -58,6 +58,27 @@ pub const QUERY_RANGE_DEFAULT: Duration = Duration::from_secs(3600);
 /// What `Retry-After` says when memory or a slot is short, seconds.
 pub const RETRY_AFTER_SECONDS: u32 = 1;
 
+/// Rows of a table where the client names no number; `limit=0` gives all.
+pub const TABLE_ROWS_DEFAULT: u64 = 1_000;
+
+/// Points of a timeline where the client names no step: as many as a wide screen can show well.
+pub const STEPS_DEFAULT: i64 = 240;
+
+/// Finest step, ns.
+pub const STEP_NANOS_MIN: i64 = 1_000_000;
+
+/// Profiles of a listing where the client names no number.
+pub const LISTED_DEFAULT: u64 = 100;
+
+/// Most profiles of a listing; who wants more narrows the range.
+pub const LISTED_MAX: u64 = 10_000;
+
+/// Ids that one query may name: more are better said by labels, and each is looked for.
+pub const IDS_MAX: usize = 1024;
+
+/// Highest number of samples per second that is believable.
+pub const SAMPLE_RATE_MAX: u64 = 1_000_000;
+
 /// The decoder's limits as the APIs use them.
 #[must_use]
 pub fn decoder() -> formats::Limits {

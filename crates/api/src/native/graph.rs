@@ -14,15 +14,6 @@ use super::{
 };
 use crate::{ApiError, ApiState, QueryCost, limits};
 
-/// Rows of a table where the client names no number; `limit=0` gives all.
-const ROWS_DEFAULT: u64 = 1_000;
-
-/// Points of a timeline where the client names no step: as many as a wide screen can show well.
-const POINTS_DEFAULT: i64 = 240;
-
-/// Finest step, ns.
-const STEP_MIN: i64 = 1_000_000;
-
 /// `GET /api/v1/flame`
 pub(super) async fn flame(State(state): State<Arc<ApiState>>, parameters: Parameters) -> NativeResult {
     parameters.allow(&[COMMON, ROWS, &["max_nodes"]])?;
@@ -42,7 +33,7 @@ pub(super) async fn top(State(state): State<Arc<ApiState>>, parameters: Paramete
     parameters.allow(&[COMMON, ROWS, &["limit"]])?;
     let selection = selection(&state, &parameters)?;
     let mode = name_mode(&parameters)?;
-    let limit = match parameters.count("limit")?.unwrap_or(ROWS_DEFAULT) {
+    let limit = match parameters.count("limit")?.unwrap_or(limits::TABLE_ROWS_DEFAULT) {
         0 => usize::MAX,
         limit => usize::try_from(limit).unwrap_or(usize::MAX),
     };
@@ -94,7 +85,7 @@ pub(super) async fn timeline(State(state): State<Arc<ApiState>>, parameters: Par
             json(&wire::TimelineReply {
                 unit: answer.data.unit,
                 start: time::text(steps.range.from),
-                step_ms: steps.step_nanos / STEP_MIN,
+                step_ms: steps.step_nanos / limits::STEP_NANOS_MIN,
                 steps: step_count(steps.range, steps.step_nanos),
                 series: series.collect(),
                 stats: convert::stats(answer.stats, steps.range),
@@ -130,7 +121,7 @@ fn steps(range: TimeRange, step: Option<&str>) -> Result<StepRange, ApiError> {
     let width = range.to.0.saturating_sub(range.from.0);
     let step_nanos = match step {
         None => nice_step(width),
-        Some(text) => time::length(text).filter(|&step| step >= STEP_MIN).ok_or_else(|| {
+        Some(text) => time::length(text).filter(|&step| step >= limits::STEP_NANOS_MIN).ok_or_else(|| {
             ApiError::invalid(
                 "step",
                 format!("{:?} is no length of time of at least 1ms, such as 15s", cut(text)),
@@ -152,11 +143,11 @@ fn step_count(range: TimeRange, step_nanos: i64) -> u64 {
     u64::try_from(step_nanos).map_or(0, |step| width.div_ceil(step.max(1)))
 }
 
-/// The smallest step of a clock's face with which the range has at most [`POINTS_DEFAULT`] points.
+/// The smallest step of a clock's face with which the range has at most [`limits::STEPS_DEFAULT`] points.
 fn nice_step(width: i64) -> i64 {
     const SECONDS: [i64; 15] =
         [1, 5, 10, 15, 30, 60, 300, 600, 900, 1_800, 3_600, 10_800, 21_600, 43_200, 86_400];
-    let wanted = width / POINTS_DEFAULT;
+    let wanted = width / limits::STEPS_DEFAULT;
     let nice = SECONDS.iter().map(|seconds| seconds * 1_000_000_000).find(|&step| step >= wanted);
     // Beyond a day per point: whole days.
     nice.unwrap_or_else(|| (wanted / 86_400_000_000_000 + 1).saturating_mul(86_400_000_000_000))

@@ -17,13 +17,7 @@ use super::{
     parameters::Parameters,
     selection::{COMMON, everything, selection},
 };
-use crate::{ApiError, ApiState, QueryCost, access};
-
-/// Profiles of a listing where the client names no number.
-const LISTED_DEFAULT: u64 = 100;
-
-/// Most profiles of a listing; who wants more narrows the range.
-const LISTED_MAX: u64 = 10_000;
+use crate::{ApiError, ApiState, QueryCost, access, limits};
 
 /// The header with the stats of an answer that is no JSON.
 const STATS_HEADER: HeaderName = HeaderName::from_static("everflame-stats");
@@ -32,8 +26,11 @@ const STATS_HEADER: HeaderName = HeaderName::from_static("everflame-stats");
 pub(super) async fn list(State(state): State<Arc<ApiState>>, parameters: Parameters) -> NativeResult {
     parameters.allow(&[COMMON, &["limit", "profile_id"]])?;
     let selection = selection(&state, &parameters)?;
-    let limit =
-        parameters.count("limit")?.filter(|&limit| limit > 0).unwrap_or(LISTED_DEFAULT).min(LISTED_MAX);
+    let limit = parameters
+        .count("limit")?
+        .filter(|&limit| limit > 0)
+        .unwrap_or(limits::LISTED_DEFAULT)
+        .min(limits::LISTED_MAX);
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let store = Arc::clone(&state.store);
     let body = state

@@ -12,7 +12,7 @@ use super::{
     time,
 };
 use crate::{
-    ApiError, ApiState, access,
+    ApiError, ApiState, access, limits,
     profile_words::{PROFEFE_WORDS, TRACE, find},
     push::{
         ALTERED_HEADER, Api, AttachmentRequest, BodyFormat, ClientTime, NameRule, Negatives, PushRequest,
@@ -34,9 +34,6 @@ const KNOWN: &[&str] = &[
     "time",
     "negative",
 ];
-
-/// Highest number of samples per second that is believable.
-const SAMPLE_RATE_MAX: u64 = 1_000_000;
 
 /// Keeps one profile; the answer comes when it is on disk.
 pub(super) async fn push(
@@ -199,8 +196,10 @@ fn body_format(parameters: &Parameters) -> Result<BodyFormat, ApiError> {
 fn sample_rate(parameters: &Parameters) -> Result<Option<u32>, ApiError> {
     match parameters.count("sample_rate")? {
         None => Ok(None),
-        Some(rate @ 1..=SAMPLE_RATE_MAX) => Ok(u32::try_from(rate).ok()),
-        Some(_) => Err(ApiError::invalid("sample_rate", format!("is not from 1 to {SAMPLE_RATE_MAX}"))),
+        Some(rate @ 1..=limits::SAMPLE_RATE_MAX) => Ok(u32::try_from(rate).ok()),
+        Some(_) => {
+            Err(ApiError::invalid("sample_rate", format!("is not from 1 to {}", limits::SAMPLE_RATE_MAX)))
+        }
     }
 }
 

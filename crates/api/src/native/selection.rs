@@ -15,9 +15,6 @@ pub(crate) const COMMON: &[&str] = &["q", "type", "from", "to"];
 /// Parameters of queries over rows.
 pub(crate) const ROWS: &[&str] = &["agg", "names", "profile_id", "span_id", "trace_id", "call_site"];
 
-/// Ids that one query may name: more are better said by labels, and each is looked for.
-const IDS_MAX: usize = 1024;
-
 /// The words of `agg`.
 const AGGREGATIONS: [(&str, Aggregation); 3] =
     [("avg", Aggregation::Native), ("sum", Aggregation::Sum), ("last", Aggregation::Last)];
@@ -137,8 +134,11 @@ fn hexadecimal<const N: usize>(
 }
 
 fn not_too_many<T>(name: &str, values: Vec<T>) -> Result<Vec<T>, ApiError> {
-    if values.len() > IDS_MAX {
-        return Err(ApiError::invalid(name, format!("{} ids are too many (limit {IDS_MAX})", values.len())));
+    if values.len() > limits::IDS_MAX {
+        return Err(ApiError::invalid(
+            name,
+            format!("{} ids are too many (limit {})", values.len(), limits::IDS_MAX),
+        ));
     }
     Ok(values)
 }

@@ -19,7 +19,7 @@ use axum::{
     routing::get,
 };
 use http::{HeaderValue, header};
-use profile::{MappingFlags, Profile, SERVICE_NAME, StringIndex, StringRange, Timestamp};
+use profile::{Columns, MappingFlags, Profile, SERVICE_NAME, StringIndex, StringRange, Timestamp, ValueType};
 use query::{Aggregation, Selection, Selector, SpanFilter, TypeSelector};
 
 use crate::{
@@ -131,16 +131,56 @@ fn for_the_tool(merged: &[u8], word: ProfileWord) -> Result<Vec<u8>, ApiError> {
         mapping.flags = MappingFlags::ALL;
     }
     let mut text = profile.text.to_vec();
-    if word.word == "allocs"
-        && columns.sample_types.iter().any(|typed| profile.string(typed.kind) == b"alloc_space")
-    {
-        let start = u32::try_from(text.len()).map_err(|_| too_large())?;
-        text.extend_from_slice(b"alloc_space");
-        columns.header.default_sample_type =
-            StringIndex(u32::try_from(columns.strings.len()).map_err(|_| too_large())?);
-        columns.strings.push(StringRange { start, length: 11 });
+    if columns.sample_types.is_empty() {
+        // Nothing was found: the tool refuses a profile without any column, and could not compare with it.
+        for &(kind, unit) in go_columns(word.word) {
+            let value_type = ValueType {
+                kind: add_string(&mut text, &mut columns, kind)?,
+                unit: add_string(&mut text, &mut columns, unit)?,
+            };
+            columns.sample_types.push(value_type);
+        }
+    }
+    let has_allocations = columns
+        .sample_types
+        .iter()
+        .any(|typed| profile_string(&text, &columns, typed.kind) == b"alloc_space");
+    if word.word == "allocs" && has_allocations {
+        columns.header.default_sample_type = add_string(&mut text, &mut columns, "alloc_space")?;
     }
     Ok(formats::encode_pprof(&Profile { text: &text, columns: &columns }))
+}
+
+/// The columns that Go's own profile of a path has.
+fn go_columns(word: &str) -> &'static [(&'static str, &'static str)] {
+    match word {
+        "profile" => &[("samples", "count"), ("cpu", "nanoseconds")],
+        "heap" | "allocs" => &[
+            ("alloc_objects", "count"),
+            ("alloc_space", "bytes"),
+            ("inuse_objects", "count"),
+            ("inuse_space", "bytes"),
+        ],
+        "mutex" | "block" => &[("contentions", "count"), ("delay", "nanoseconds")],
+        "threadcreate" => &[("threadcreate", "count")],
+        _ => &[("goroutine", "count")],
+    }
+}
+
+fn profile_string<'a>(text: &'a [u8], columns: &'a Columns, index: StringIndex) -> &'a [u8] {
+    Profile { text, columns }.string(index)
+}
+
+fn add_string(text: &mut Vec<u8>, columns: &mut Columns, string: &str) -> Result<StringIndex, ApiError> {
+    let range = StringRange { start: position(text.len())?, length: position(string.len())? };
+    let index = StringIndex(position(columns.strings.len())?);
+    text.extend_from_slice(string.as_bytes());
+    columns.strings.push(range);
+    Ok(index)
+}
+
+fn position(length: usize) -> Result<u32, ApiError> {
+    u32::try_from(length).map_err(|_| too_large())
 }
 
 fn too_large() -> ApiError {

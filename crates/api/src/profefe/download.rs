@@ -14,15 +14,12 @@ use super::{
     parameters::{self, Kind},
 };
 use crate::{
-    ApiError, ApiState, ErrorKind, QueryCost, access,
+    ApiError, ApiState, ErrorKind, QueryCost, access, limits,
     native::{
         parameters::{Parameters, cut},
         profiles::download,
     },
 };
-
-/// Ids of one download.
-const IDS_MAX: usize = 1024;
 
 /// `GET /api/0/profiles/ID` or `ID+ID+…`
 pub(super) async fn by_id(
@@ -77,8 +74,8 @@ fn ids(text: &str) -> Result<Vec<ProfileId>, ProfefeError> {
             ids.push(id);
         }
     }
-    if ids.len() > IDS_MAX {
-        return Err(bad_request(format!("{} ids are too many (limit {IDS_MAX})", ids.len())));
+    if ids.len() > limits::IDS_MAX {
+        return Err(bad_request(format!("{} ids are too many (limit {})", ids.len(), limits::IDS_MAX)));
     }
     Ok(ids)
 }
