@@ -1,5 +1,7 @@
 //! Who gets in: loopback by default, the secret of `--token-file`, tenants; and settings that are wrong.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
+
 mod support;
 
 use support::{TestServer, body::Body, now_nanos, run};

@@ -1,5 +1,7 @@
 //! Limits of bodies, disk space and scratch: what is too much is refused, and everything else goes on.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
+
 mod support;
 
 use std::{

@@ -1,5 +1,7 @@
 //! The native API over a real socket: what is pushed comes back, and odd requests get right answers.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
+
 mod support;
 
 use serde_json::{Value, json};
@@ -193,8 +195,8 @@ fn c087_nothing_found_is_a_valid_empty_document_in_each_format() {
     assert_eq!(timeline["series"], json!([]));
     let pprof = server.get(&format!("/api/v1/pprof?q={q}")).expect(200);
     assert_eq!(content(&pprof.body).samples, []);
-    let pprof = server.get("/pprof/nobody/debug/pprof/profile").expect(200);
-    assert_eq!(content(&pprof.body).samples, []);
+    let pprof = content(&server.get("/pprof/nobody/debug/pprof/profile").expect(200).body);
+    assert_eq!((pprof.types.len(), pprof.samples.len()), (2, 0), "the tool can compare with it");
 }
 
 #[test]
@@ -238,7 +240,7 @@ fn c089_a_pattern_over_the_limit_is_refused_with_the_limit() {
     server.get(&format!("/api/v1/top?q={trap}")).expect(200);
     let large = format!("{{service_name=~\"{}\"}}", "x".repeat(60_000));
     let reply = server.get(&format!("/api/v1/top?q={}", encoded(&large))).expect(400);
-    assert!(reply.json()["message"].as_str().unwrap().contains("limit"), "{reply:?}");
+    assert!(reply.json()["message"].as_str().unwrap().contains("at most 16384"), "{reply:?}");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! `docs/openapi.json` says what the server does: every operation of the file is called, and every answer, good or bad,
 //! is checked against the file's schema.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
+
 mod support;
 
 use std::collections::BTreeSet;
@@ -109,7 +111,7 @@ fn every_operation_answers_as_described() {
     caller.call("profile", &format!("/api/v1/profiles/{trace_id}"), None, 200);
     caller.call("profile", "/api/v1/profiles/00000000-0000-0000-0000-000000000001", None, 404);
     caller.call("profile", "/api/v1/profiles/odd", None, 400);
-    caller.call("callers", &format!("/api/v1/callers?q={q}&function=nowhere"), None, 404);
+    caller.call("callers", &format!("/api/v1/callers?q={q}&function=nowhere"), None, 200);
     let side = |side: &str| format!("{side}={q}&{side}_from=now-1h");
     caller.call("diff", &format!("/api/v1/diff?{}&{}", side("left"), side("right")), None, 200);
     caller.call("diff", &format!("/api/v1/diff?left={none}&right={none}"), None, 200);

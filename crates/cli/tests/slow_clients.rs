@@ -1,5 +1,7 @@
 //! C102: clients that stall hold their connection only for the configured time, and harm nobody else.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
+
 mod support;
 
 use std::{

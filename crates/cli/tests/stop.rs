@@ -1,5 +1,7 @@
 //! A graceful stop: requests under way are finished or refused, and what was acknowledged is there afterwards.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
+
 mod support;
 
 use std::{
