@@ -10,6 +10,8 @@ mod ingest;
 mod multipart;
 mod pusher;
 mod querier;
+#[cfg(test)]
+mod recorded;
 mod render;
 mod select;
 mod text_types;
