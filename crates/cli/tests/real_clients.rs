@@ -1,0 +1,195 @@
+//! Clients that others wrote, unchanged, over real sockets. Each test asserts a function that it knows to be hot.
+//!
+//! The Go programs in `tests/clients` only set the clients up and print what they got. Go comes from `make setup`.
+
+mod pyroscope;
+mod support;
+
+use std::{
+    path::PathBuf,
+    process::{Command, Output},
+    sync::OnceLock,
+};
+
+use pyroscope::*;
+use serde_json::Value;
+use support::{TestServer, encoded, repository_file};
+
+/// Everything since long before any fixture was recorded.
+const SINCE: &str = "from=2020-01-01T00:00:00Z";
+
+/// `go` of the set-up, else the machine's own.
+fn go() -> Command {
+    let own = repository_file(".tools/bin/go");
+    let mut command = Command::new(if own.exists() { own.into_os_string() } else { "go".into() });
+    command.env("GOTOOLCHAIN", "local").env("GOFLAGS", "-mod=readonly");
+    command
+}
+
+/// Builds a program of `tests/clients` once.
+fn built(name: &str) -> PathBuf {
+    static FOLDER: OnceLock<tempfile::TempDir> = OnceLock::new();
+    static BUILDING: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    let folder = FOLDER.get_or_init(|| tempfile::tempdir().unwrap());
+    let program = folder.path().join(name);
+    let _one_at_a_time = BUILDING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if !program.exists() {
+        let source = repository_file("tests/clients").join(name);
+        let output = go().current_dir(source).args(["build", "-o"]).arg(&program).arg(".").output();
+        let output = output.unwrap_or_else(|error| panic!("no Go here ({error}); run make setup"));
+        succeeded(&output);
+    }
+    program
+}
+
+#[track_caller]
+fn succeeded(output: &Output) -> String {
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}\n{stderr}", String::from_utf8_lossy(&output.stdout));
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn fixture(name: &str) -> Vec<u8> {
+    testkit::fixture(name)
+}
+
+/// Own values of all functions of a selection, by the flame graph as clients decode it.
+fn self_values(server: &TestServer, profile_type: &str, selector: &str) -> Vec<(String, i64)> {
+    let flames = flames(server, profile_type, selector);
+    let mut values = std::collections::BTreeMap::new();
+    for level in flames["flamegraph"]["levels"].as_array().unwrap() {
+        let level: Vec<i64> =
+            level["values"].as_array().unwrap().iter().map(|value| value.as_str().unwrap().parse().unwrap()).collect();
+        for node in level.chunks_exact(4) {
+            let name = flames["flamegraph"]["names"][usize::try_from(node[3]).unwrap()].as_str().unwrap();
+            *values.entry(name.to_owned()).or_insert(0) += node[2];
+        }
+    }
+    let mut values: Vec<_> = values.into_iter().collect();
+    values.sort_by_key(|(_, value)| -value);
+    values
+}
+
+#[test]
+fn pyroscope_go_sends_its_own_profile() {
+    let server = TestServer::start(&[]);
+    succeeded(&Command::new(built("go-push")).args([&server.url, "sdk", "3"]).output().unwrap());
+    let selector = r#"{service_name="sdk",client="pyroscope-go",pyroscope_spy="gospy"}"#;
+    let values = self_values(&server, CPU, selector);
+    let sum: i64 = values.iter().map(|(_, value)| value).sum();
+    assert_eq!(values[0].0, "main.burnHot", "{values:?}");
+    assert!(values[0].1 * 10 > sum * 8, "{values:?}");
+    // One second of CPU at the very least, on however busy a machine.
+    assert!(sum > 1_000_000_000, "{sum}");
+    let types = label_sets(&server, &["__profile_type__"]);
+    for wanted in ["memory:inuse_space:bytes:space:bytes", "memory:alloc_space:bytes:space:bytes", "goroutine"] {
+        assert!(types.iter().any(|found| found.contains(wanted)), "{wanted}: {types:?}");
+    }
+}
+
+#[test]
+fn pyroscopes_typed_client_by_every_protocol() {
+    let server = TestServer::start(&[]);
+    let client = built("go-rpc");
+    let file = testkit::fixture_path("go-hot/cpu.pb.gz");
+    let start = start_millis(&fixture("go-hot/cpu.pb.gz"));
+    for protocol in ["connect", "json", "grpc", "grpcweb"] {
+        let service = format!("typed-{protocol}");
+        let call = |arguments: &[&str]| -> Value {
+            let output = Command::new(&client).args(["-url", &server.url, "-protocol", protocol]).args(arguments).output();
+            serde_json::from_str(&succeeded(&output.unwrap())).unwrap()
+        };
+        let pushed = call(&["push", "-service", &service, "-file", &file.to_string_lossy()]);
+        assert_eq!(pushed["code"], "ok", "{protocol}: {pushed}");
+        let (from, until) = ((start - 1_800_000).to_string(), (start + 1_800_000).to_string());
+        let answer = call(&["query", "-service", &service, "-from", &from, "-until", &until]);
+        let list = |name: &str| -> Vec<String> {
+            answer[name].as_array().unwrap().iter().map(|item| item.as_str().unwrap_or_default().to_owned()).collect()
+        };
+        assert!(list("profile_types").contains(&CPU.to_owned()), "{answer}");
+        assert!(list("label_names").contains(&"service_name".to_owned()), "{answer}");
+        assert!(list("label_values").contains(&service), "{answer}");
+        let set = serde_json::json!({ "service_name": service, "__profile_type__": CPU });
+        assert!(answer["series"].as_array().unwrap().contains(&set), "{answer}");
+        assert_eq!(list("groups"), [format!("service_name={service}")]);
+        let total = answer["flame_total"].as_i64().unwrap();
+        assert_eq!(total, 7_900_000_000);
+        assert_eq!(answer["pprof_total"], total);
+        assert_eq!(answer["points_sum"].as_f64(), Some(7_900_000_000.0));
+        for table in ["flame_self", "pprof_self"] {
+            let hot = answer[table]["main.settleAccounts"].as_i64().unwrap();
+            assert!((57..=63).contains(&(hot * 100 / total)), "{table}: {hot} of {total}");
+        }
+    }
+}
+
+/// The start that a profile names.
+fn start_millis(body: &[u8]) -> i64 {
+    let limits = formats::Limits {
+        body_bytes_max: 1 << 30,
+        inflated_bytes_max: 1 << 30,
+        stack_depth_max: 100_000,
+        string_bytes_max: 65_535,
+        strict_utf8: true,
+        keep_negative: false,
+    };
+    let mut decoder = formats::Decoder::new();
+    decoder.pprof(body, &limits).unwrap().0.columns.header.time_nanos / 1_000_000
+}
+
+/// As a cron job does it for profefe: one line of curl per profile.
+fn curl_to_profefe(server: &TestServer, service: &str, kind: &str, fixture: &str) -> Value {
+    let url = format!("{}/api/0/profiles?service={service}&type={kind}&labels=host=cron-1", server.url);
+    let body = format!("@{}", testkit::fixture_path(fixture).display());
+    let output = Command::new("curl").args(["-sS", "--fail-with-body", "--data-binary", &body, &url]).output();
+    serde_json::from_str(&succeeded(&output.unwrap())).unwrap()
+}
+
+#[test]
+fn curl_as_profefes_cron_job_and_go_tool_pprof() {
+    let server = TestServer::start(&[]);
+    let kept = curl_to_profefe(&server, "bank", "cpu", "go-hot/cpu.pb.gz");
+    assert_eq!(kept["code"], 200, "{kept}");
+    let selector = r#"{service_name="bank",host="cron-1"}"#;
+    let values = self_values(&server, CPU, selector);
+    assert_eq!(values[0].0, "main.settleAccounts", "{values:?}");
+
+    let url = format!("{}/pprof/bank/debug/pprof/profile?{SINCE}", server.url);
+    let top = succeeded(&go().args(["tool", "pprof", "-top", &url]).output().unwrap());
+    assert!(first_row(&top).ends_with("main.settleAccounts"), "{top}");
+    // The same two sides: nothing is left.
+    let diff = succeeded(&go().args(["tool", "pprof", "-top", "-diff_base", &url, &url]).output().unwrap());
+    assert!(diff.contains("Total samples = ") && !diff.contains("main.settleAccounts"), "{diff}");
+
+    curl_to_profefe(&server, "bank", "heap", "go-hot/heap.pb.gz");
+    let heap = format!("{}/pprof/bank/debug/pprof/heap?{SINCE}", server.url);
+    let top = go().args(["tool", "pprof", "-top", "-sample_index=inuse_space", &heap]).output().unwrap();
+    let top = succeeded(&top);
+    assert!(first_row(&top).ends_with("main.openAccounts"), "{top}");
+    let missing = format!("{}/pprof/nobody/debug/pprof/nonsense", server.url);
+    let failed = go().args(["tool", "pprof", "-top", &missing]).output().unwrap();
+    assert!(!failed.status.success());
+    assert!(String::from_utf8_lossy(&failed.stderr).contains("nonsense"), "{failed:?}");
+}
+
+/// The first row below the heading of `go tool pprof -top`.
+fn first_row(top: &str) -> &str {
+    let mut lines = top.lines().skip_while(|line| !line.trim_start().starts_with("flat"));
+    lines.next();
+    lines.next().unwrap_or_default().trim_end()
+}
+
+#[test]
+fn the_pprof_crates_output() {
+    let server = TestServer::start(&[]);
+    let body = fixture("rust-hot/cpu.pb");
+    let name = encoded("rust{version=1}");
+    ingest(&server, &format!("name={name}&format=pprof&spyName=pyroscope-rs"), &body).expect(200);
+    push(&server, "rust-push", &[], &body).expect(200);
+    for selector in [r#"{service_name="rust"}"#, r#"{service_name="rust-push"}"#] {
+        let values = self_values(&server, CPU, selector);
+        let sum: i64 = values.iter().map(|(_, value)| value).sum();
+        assert!(values[0].0.ends_with("settle_accounts"), "{values:?}");
+        assert!((57..=63).contains(&(values[0].1 * 100 / sum)), "{values:?}");
+    }
+}
