@@ -32,7 +32,10 @@ fn raw_pprof_on_both_paths() {
     for (path, service) in [("/ingest", "a"), ("/pyroscope/ingest", "b")] {
         let reply = server.post(&format!("{path}?name={service}&format=pprof&spyName=gospy"), &cpu().gzip());
         assert_eq!((reply.status, reply.body.len()), (200, 0), "{reply:?}");
-        assert_eq!(total(&server, CPU, &format!("{{service_name=\"{service}\",pyroscope_spy=\"gospy\"}}")), 40_000_000);
+        assert_eq!(
+            total(&server, CPU, &format!("{{service_name=\"{service}\",pyroscope_spy=\"gospy\"}}")),
+            40_000_000
+        );
     }
     assert_eq!(server.get("/ingest?name=a").status, 405);
 }
@@ -40,23 +43,31 @@ fn raw_pprof_on_both_paths() {
 #[test]
 fn multipart_pprof_as_the_go_sdk_sends_it() {
     let server = TestServer::start(&[]);
-    let heap = Body::new(&[("contentions", "count"), ("delay", "nanoseconds")]).time(now_nanos()).sample("a", &[2, 900]);
+    let heap = Body::new(&[("contentions", "count"), ("delay", "nanoseconds")])
+        .time(now_nanos())
+        .sample("a", &[2, 900]);
     let config = r#"{"contentions":{"units":"lock_samples","display-name":"block_count"},"delay":{"display-name":"block_duration"}}"#;
     let mut form = Vec::new();
     for (name, content) in [("profile", heap.gzip()), ("sample_type_config", config.as_bytes().to_vec())] {
-        write!(form, "--B\r\nContent-Disposition: form-data; name=\"{name}\"; filename=\"{name}\"\r\n\r\n").unwrap();
+        write!(form, "--B\r\nContent-Disposition: form-data; name=\"{name}\"; filename=\"{name}\"\r\n\r\n")
+            .unwrap();
         form.extend_from_slice(&content);
         form.extend_from_slice(b"\r\n");
     }
     form.extend_from_slice(b"--B--\r\n");
     // The format is named although the body is multipart: the content type wins.
     let name = encoded("shop{region=eu,__session_id__=0123456789abcdef,otel.scope.name=sdk}");
-    let path = format!("/ingest?name={name}&from={}&until={}&format=pprof&spyName=gospy", now_nanos(), now_nanos());
+    let path =
+        format!("/ingest?name={name}&from={}&until={}&format=pprof&spyName=gospy", now_nanos(), now_nanos());
     let headers = [("content-type", "multipart/form-data; boundary=B")];
     server.call("POST", &path, &headers, Some(&form)).expect(200);
     let types = "block:delay:nanoseconds::";
     assert_eq!(total(&server, types, r#"{service_name="shop","otel.scope.name"="sdk",region="eu"}"#), 900);
-    let with_previous = [&b"--B\r\nContent-Disposition: form-data; name=\"prev_profile\"; filename=\"p\"\r\n\r\nx\r\n"[..], &form].concat();
+    let with_previous = [
+        &b"--B\r\nContent-Disposition: form-data; name=\"prev_profile\"; filename=\"p\"\r\n\r\nx\r\n"[..],
+        &form,
+    ]
+    .concat();
     let refused = server.call("POST", &path, &headers, Some(&with_previous)).expect(422);
     assert!(refused.text().contains("prev_profile"), "{refused:?}");
 }
@@ -87,9 +98,9 @@ fn c007_pprof_without_samples() {
 fn c020_text_dump_posted_as_pprof() {
     let server = TestServer::start(&[]);
     let dump = b"goroutine 1 [running]:\nmain.main()\n\t/src/main.go:7 +0x1d\n";
-    let reply = ingest(&server, "name=a&format=pprof", dump).expect(422);
+    let reply = ingest(&server, "name=a&format=pprof", dump).expect(415);
     assert!(reply.text().contains("debug=0"), "{reply:?}");
-    let reply = push(&server, "a", &[], dump).expect(400);
+    let reply = push(&server, "a", &[], dump).expect(415);
     assert!(reply.text().contains("debug=0"), "{reply:?}");
 }
 
@@ -138,7 +149,8 @@ fn c024_decompression_bomb() {
     let bomb = bomb.finish().unwrap();
     assert_eq!(ingest(&server, "name=a&format=pprof", &bomb).status, 413);
     assert_eq!(push(&server, "a", &[], &bomb).status, 413);
-    let mut form = b"--B\r\nContent-Disposition: form-data; name=\"profile\"; filename=\"p\"\r\n\r\n".to_vec();
+    let mut form =
+        b"--B\r\nContent-Disposition: form-data; name=\"profile\"; filename=\"p\"\r\n\r\n".to_vec();
     form.extend_from_slice(&bomb);
     form.extend_from_slice(b"\r\n--B--\r\n");
     let headers = [("content-type", "multipart/form-data; boundary=B")];
@@ -156,7 +168,9 @@ fn c025_huge_content_length() {
     let server = TestServer::start(&[]);
     for path in ["/ingest?name=a&format=pprof", PUSH] {
         let mut socket = std::net::TcpStream::connect(&server.address).unwrap();
-        let head = format!("POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/proto\r\nContent-Length: 5368709120\r\n\r\n");
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/proto\r\nContent-Length: 5368709120\r\n\r\n"
+        );
         socket.write_all(head.as_bytes()).unwrap();
         // No byte of the body was sent, and there is an answer.
         let mut answer = [0; 12];
@@ -209,11 +223,40 @@ fn c031_delta_label_forces() {
 fn c032_sample_rate_odd() {
     let server = TestServer::start(&[]);
     for (number, rate) in ["-1", "0", "abc", "4294967296"].iter().enumerate() {
-        let reply = ingest(&server, &format!("name=a{number}.cpu&sampleRate={rate}"), b"main 2\n").expect(200);
+        let reply =
+            ingest(&server, &format!("name=a{number}.cpu&sampleRate={rate}"), b"main 2\n").expect(200);
         assert!(reply.header("everflame-altered").unwrap().contains("parameter_defaulted=1"), "{reply:?}");
         assert_eq!(total(&server, CPU, &format!("{{service_name=\"a{number}\"}}")), 20_000_000, "{rate}");
     }
     assert_eq!(metric(&server, "everflame_altered_total{reason=\"parameter_defaulted\"}"), 4.0);
+}
+
+#[test]
+fn c034_cumulative_heap_vs_alloc() {
+    let server = TestServer::start(&[]);
+    let now = now_nanos();
+    for (place, values) in [[100, 50], [150, 40], [200, 40]].iter().enumerate() {
+        let time = now - HOUR / 2 + i64::try_from(place).unwrap() * 15_000_000_000;
+        let body = Body::new(&[("alloc_space", "bytes"), ("inuse_space", "bytes")])
+            .time(time)
+            .sample("main", values);
+        server.post("/api/v1/push?service=told&temporality=cumulative", &body.gzip()).expect(200);
+        push_heap(&server, "as-sent", &body.gzip());
+    }
+    let alloc = "memory:alloc_space:bytes::";
+    assert_eq!(total(&server, alloc, r#"{service_name="told"}"#), 50 + 50);
+    assert_eq!(total(&server, alloc, r#"{service_name="as-sent"}"#), 100 + 150 + 200);
+    let native = server.get(&format!("/api/v1/top?q={}", encoded(r#"inuse_space{service_name="as-sent"}"#)));
+    let native = native.expect(200).json();
+    assert!(
+        (40..=44).contains(&native["total"].as_i64().unwrap()),
+        "a gauge is never summed over time: {native}"
+    );
+}
+
+fn push_heap(server: &TestServer, service: &str, body: &[u8]) {
+    let labels = [("__name__", "memory"), ("service_name", service)];
+    connect(server, PUSH, &push_message(&[series(&labels, &[body])]).0).expect(200);
 }
 
 #[test]
@@ -262,13 +305,15 @@ fn c081_dashes_and_unicode_labels() {
     ingest(&server, &format!("name={ingested}&format=pprof"), &cpu().gzip()).expect(200);
     for selector in [r#"{"服务"="a"}"#, r#"{"k8s-app"="x"}"#, r#"{"温度"="高",service_name=~"a|b"}"#] {
         assert_eq!(total(&server, CPU, selector), 80_000_000, "{selector}");
-        let rendered = server.get(&format!("/pyroscope/render?query={}&from=now-1h", encoded(&format!("{CPU}{selector}"))));
+        let rendered = server
+            .get(&format!("/pyroscope/render?query={}&from=now-1h", encoded(&format!("{CPU}{selector}"))));
         assert_eq!(rendered.expect(200).json()["flamebearer"]["numTicks"], 80_000_000, "{selector}");
         let native = server.get(&format!("/api/v1/top?q={}", encoded(&format!("cpu{selector}"))));
         assert_eq!(native.expect(200).json()["total"], 80_000_000, "{selector}");
     }
     let names = ask(&server, "LabelNames", &serde_json::json!({ "start": 1, "end": "4000000000000" }));
-    let names: Vec<&str> = names["names"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
+    let names: Vec<&str> =
+        names["names"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
     assert!(["k8s-app", "服务", "温度"].iter().all(|name| names.contains(name)), "{names:?}");
 }
 
@@ -285,7 +330,8 @@ fn c082_odd_app_names() {
         assert_eq!(total(&server, CPU, selector), 40_000_000, "{name}");
     }
     for name in ["app{a=b,c}", "app{a=b", "app{a=b}rest", "{a=b}", ""] {
-        let reply = ingest(&server, &format!("name={}&format=pprof", encoded(name)), &cpu().gzip()).expect(400);
+        let reply =
+            ingest(&server, &format!("name={}&format=pprof", encoded(name)), &cpu().gzip()).expect(400);
         assert!(reply.text().contains("(byte "), "{name}: {reply:?}");
     }
 }
@@ -377,7 +423,8 @@ fn tenant(server: &TestServer, method: &str, path: &str, tenant: &str, body: Opt
 #[test]
 fn c099_tenant_path_tricks() {
     let server = TestServer::start(&["--multi-tenant"]);
-    let message = push_message(&[series(&[("__name__", "process_cpu"), ("service_name", "a")], &[&cpu().gzip()])]);
+    let message =
+        push_message(&[series(&[("__name__", "process_cpu"), ("service_name", "a")], &[&cpu().gzip()])]);
     for bad in ["../x", "a/b", "..", "", "a%2Fb", "🔥", &"x".repeat(151)] {
         assert_eq!(tenant(&server, "POST", PUSH, bad, Some(&message.0)).status, 400, "{bad:?}");
         assert_eq!(tenant(&server, "POST", "/ingest?name=a", bad, Some(b"a 1\n")).status, 400, "{bad:?}");
@@ -395,7 +442,8 @@ fn c099_tenant_path_tricks() {
 #[test]
 fn c100_tenant_lists() {
     let server = TestServer::start(&["--multi-tenant"]);
-    let message = push_message(&[series(&[("__name__", "process_cpu"), ("service_name", "a")], &[&cpu().gzip()])]);
+    let message =
+        push_message(&[series(&[("__name__", "process_cpu"), ("service_name", "a")], &[&cpu().gzip()])]);
     tenant(&server, "POST", PUSH, "a", Some(&message.0)).expect(200);
     tenant(&server, "POST", PUSH, "b", Some(&message.0)).expect(200);
     assert_eq!(tenant(&server, "POST", PUSH, "b|a|b", Some(&message.0)).status, 400);

@@ -3,13 +3,19 @@
 mod pyroscope;
 mod support;
 
+use base64::Engine as _;
 use pyroscope::*;
 use serde_json::{Value, json as value};
 use support::{TestServer, body::Body, encoded, now_nanos};
 
 const SECOND: i64 = 1_000_000_000;
 const METHODS: [&str; 7] = [
-    "ProfileTypes", "LabelNames", "LabelValues", "Series", "SelectMergeStacktraces", "SelectMergeProfile",
+    "ProfileTypes",
+    "LabelNames",
+    "LabelValues",
+    "Series",
+    "SelectMergeStacktraces",
+    "SelectMergeProfile",
     "SelectSeries",
 ];
 
@@ -18,7 +24,9 @@ fn filled() -> TestServer {
     let server = TestServer::start(&[]);
     let now = now_nanos();
     for (pod, work) in [("p1", 30_000_000), ("p2", 50_000_000)] {
-        let body = Body::cpu(now - 60 * SECOND).sample("main;work", &[3, work]).sample("main;rest", &[1, 10_000_000]);
+        let body = Body::cpu(now - 60 * SECOND)
+            .sample("main;work", &[3, work])
+            .sample("main;rest", &[1, 10_000_000]);
         push(&server, "shop", &[("pod", pod)], &body.gzip()).expect(200);
     }
     server
@@ -26,10 +34,16 @@ fn filled() -> TestServer {
 
 fn of_flames(answer: &Value) -> (Vec<String>, Vec<Vec<i64>>) {
     let numbers = |level: &Value| -> Vec<i64> {
-        level["values"].as_array().unwrap().iter().map(|number| number.as_str().unwrap().parse().unwrap()).collect()
+        level["values"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|number| number.as_str().unwrap().parse().unwrap())
+            .collect()
     };
     let flames = &answer["flamegraph"];
-    let names = flames["names"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect();
+    let names =
+        flames["names"].as_array().unwrap().iter().map(|name| name.as_str().unwrap().to_owned()).collect();
     (names, flames["levels"].as_array().unwrap().iter().map(numbers).collect())
 }
 
@@ -54,8 +68,13 @@ fn the_seven_calls_in_json() {
     let matcher = format!("{{__profile_type__=\"{CPU}\",service_name=\"shop\"}}");
     let pods = ask(&server, "LabelValues", &range(value!({ "name": "pod", "matchers": [matcher] })));
     assert_eq!(pods, value!({ "names": ["p1", "p2"] }));
-    let series = ask(&server, "Series", &range(value!({ "labelNames": ["service_name", "__profile_type__"], "matchers": [] })));
-    let labels = value!([{ "name": "__profile_type__", "value": CPU }, { "name": "service_name", "value": "shop" }]);
+    let series = ask(
+        &server,
+        "Series",
+        &range(value!({ "labelNames": ["service_name", "__profile_type__"], "matchers": [] })),
+    );
+    let labels =
+        value!([{ "name": "__profile_type__", "value": CPU }, { "name": "service_name", "value": "shop" }]);
     assert_eq!(series["labelsSet"][0]["labels"], labels);
     let merge = value!({ "profile_typeID": CPU, "label_selector": "{service_name=\"shop\"}", "max_nodes": 8192, "unknown": 1 });
     let (names, levels) = of_flames(&ask(&server, "SelectMergeStacktraces", &range(merge.clone())));
@@ -67,9 +86,15 @@ fn the_seven_calls_in_json() {
     ];
     assert_eq!(levels, levels_wanted);
     let profile = ask(&server, "SelectMergeProfile", &range(merge));
-    let sum: i64 = profile["sample"].as_array().unwrap().iter().map(|sample| sample["value"][0].as_str().unwrap().parse::<i64>().unwrap()).sum();
+    let sum: i64 = profile["sample"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|sample| sample["value"][0].as_str().unwrap().parse::<i64>().unwrap())
+        .sum();
     assert_eq!(sum, 100_000_000);
-    let points = value!({ "profileTypeID": CPU, "labelSelector": "{}", "groupBy": ["pod"], "step": 15, "limit": 1 });
+    let points =
+        value!({ "profileTypeID": CPU, "labelSelector": "{}", "groupBy": ["pod"], "step": 15, "limit": 1 });
     let points = ask(&server, "SelectSeries", &range(points));
     assert_eq!(points["series"].as_array().unwrap().len(), 1);
     assert_eq!(points["series"][0]["labels"], value!([{ "name": "pod", "value": "p2" }]));
@@ -82,7 +107,9 @@ fn select_series_buckets() {
     let server = TestServer::start(&[]);
     let start = (now_nanos() / SECOND - 600) / 15 * 15;
     // At the start, at its end, one ns later, within, and after the last point.
-    for (nanos, number) in [(0, 1), (15 * SECOND, 10), (15 * SECOND + 1, 100), (40 * SECOND, 1000), (61 * SECOND, 10_000)] {
+    for (nanos, number) in
+        [(0, 1), (15 * SECOND, 10), (15 * SECOND + 1, 100), (40 * SECOND, 1000), (61 * SECOND, 10_000)]
+    {
         let body = Body::cpu(start * SECOND + nanos).sample("main", &[1, number]);
         push(&server, "a", &[], &body.gzip()).expect(200);
     }
@@ -92,7 +119,12 @@ fn select_series_buckets() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|point| (point["timestamp"].as_str().unwrap().parse::<i64>().unwrap() - start * 1000, point["value"].as_f64().unwrap()))
+        .map(|point| {
+            (
+                point["timestamp"].as_str().unwrap().parse::<i64>().unwrap() - start * 1000,
+                point["value"].as_f64().unwrap(),
+            )
+        })
         .collect();
     assert_eq!(points, [(0, 1.0), (15_000, 10.0), (30_000, 100.0), (45_000, 1000.0)]);
     assert_eq!(answer["series"][0].get("labels"), None);
@@ -102,7 +134,8 @@ fn select_series_buckets() {
 fn proto_json_grpc_web_and_gzip_say_the_same() {
     let server = filled();
     let start = now_nanos() / 1_000_000 - 3_600_000;
-    let message = Message::default().bytes(1, CPU).bytes(2, "{}").number(3, start).number(4, start + 3_600_000);
+    let message =
+        Message::default().bytes(1, CPU).bytes(2, "{}").number(3, start).number(4, start + 3_600_000);
     let path = "/querier.v1.QuerierService/SelectMergeStacktraces";
     let plain = connect(&server, path, &message.0).expect(200);
     assert_eq!(plain.header("content-type"), Some("application/proto"));
@@ -117,7 +150,10 @@ fn proto_json_grpc_web_and_gzip_say_the_same() {
     // The body of the pprof call is a pprof file.
     let pprof = connect(&server, "/querier.v1.QuerierService/SelectMergeProfile", &message.0).expect(200);
     let content = support::body::content(&pprof.body);
-    assert_eq!(content.samples, [("main;rest".into(), vec![20_000_000]), ("main;work".into(), vec![80_000_000])]);
+    assert_eq!(
+        content.samples,
+        [("main;rest".into(), vec![20_000_000]), ("main;work".into(), vec![80_000_000])]
+    );
     assert_eq!(server.get(path).status, 405);
     assert_eq!(connect(&server, "/querier.v1.QuerierService/Nonsense", &[]).status, 404);
 }
@@ -134,23 +170,12 @@ fn push_by_every_protocol() {
     let headers = [("content-type", "application/grpc-web+proto")];
     let web = server.call("POST", PUSH, &headers, Some(&frame(&message("web", 100)))).expect(200);
     assert!(web.text().contains("grpc-status"), "{web:?}");
-    let pairs: Vec<Value> = labels("json").iter().map(|(name, text)| value!({ "name": name, "value": text })).collect();
-    let raw = base64(&body(1000));
-    json(&server, PUSH, &value!({ "series": [{ "labels": pairs, "samples": [{ "rawProfile": raw }] }] })).expect(200);
+    let pairs: Vec<Value> =
+        labels("json").iter().map(|(name, text)| value!({ "name": name, "value": text })).collect();
+    let raw = base64::engine::general_purpose::STANDARD.encode(body(1000));
+    json(&server, PUSH, &value!({ "series": [{ "labels": pairs, "samples": [{ "rawProfile": raw }] }] }))
+        .expect(200);
     assert_eq!(total(&server, CPU, "{}"), 1111);
-}
-
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for chunk in bytes.chunks(3) {
-        let number = chunk.iter().fold(0_u32, |number, &byte| number << 8 | u32::from(byte)) << (8 * (3 - chunk.len()));
-        for place in 0..4 {
-            let letter = char::from(LETTERS[(number >> (18 - 6 * place)) as usize & 63]);
-            text.push(if place <= chunk.len() { letter } else { '=' });
-        }
-    }
-    text
 }
 
 #[test]
@@ -168,7 +193,8 @@ fn errors_have_connects_shape() {
         assert_eq!(error["code"], "invalid_argument");
         assert!(error["message"].as_str().unwrap().contains(field), "{error}");
     }
-    let dot = json(&server, path, &value!({ "profileTypeID": CPU, "format": "PROFILE_FORMAT_DOT" })).expect(501);
+    let dot =
+        json(&server, path, &value!({ "profileTypeID": CPU, "format": "PROFILE_FORMAT_DOT" })).expect(501);
     assert_eq!(dot.json()["code"], "unimplemented");
     let rendered = server.get("/pyroscope/render?query=").expect(400).json();
     assert_eq!(rendered["code"], "invalid_argument");
@@ -207,7 +233,11 @@ fn c086_max_nodes_extremes() {
     assert_eq!(merge(value!("abc")).status, 400);
     let query = encoded(&format!("{CPU}{{}}"));
     for (nodes, status) in [("9223372036854775807", 200), ("0", 200), ("-1", 400), ("abc", 400)] {
-        assert_eq!(server.get(&format!("/pyroscope/render?query={query}&max-nodes={nodes}")).status, status, "{nodes}");
+        assert_eq!(
+            server.get(&format!("/pyroscope/render?query={query}&max-nodes={nodes}")).status,
+            status,
+            "{nodes}"
+        );
     }
     // A cut keeps the sum.
     let cut = merge(value!(3)).expect(200).json();
@@ -233,11 +263,13 @@ fn c087_empty_result_forms() {
             json(&server, &format!("/querier.v1.QuerierService/{method}"), &message).expect(200);
         }
     }
-    let message = Message::default().bytes(1, CPU).bytes(2, selector).number(3, 1).number(4, 4_000_000_000_000);
+    let message =
+        Message::default().bytes(1, CPU).bytes(2, selector).number(3, 1).number(4, 4_000_000_000_000);
     let pprof = connect(&server, "/querier.v1.QuerierService/SelectMergeProfile", &message.0).expect(200);
     let content = support::body::content(&pprof.body);
     assert_eq!((content.types, content.samples), (vec!["cpu/nanoseconds".to_owned()], Vec::new()));
-    let rendered = server.get(&format!("/pyroscope/render?query={}", encoded(&format!("{CPU}{selector}")))).expect(200);
+    let rendered =
+        server.get(&format!("/pyroscope/render?query={}", encoded(&format!("{CPU}{selector}")))).expect(200);
     assert_eq!(rendered.json()["flamebearer"]["levels"], value!([[0, 0, 0, 0]]));
 }
 
@@ -254,9 +286,14 @@ fn render_has_the_shape_that_clients_know() {
     );
     assert_eq!(rendered["flamebearer"]["levels"][0], value!([0, 100_000_000, 0, 0]));
     let timeline = &rendered["timeline"];
-    let sum = |timeline: &Value| -> i64 { timeline["samples"].as_array().unwrap().iter().map(|sample| sample.as_i64().unwrap()).sum() };
+    let sum = |timeline: &Value| -> i64 {
+        timeline["samples"].as_array().unwrap().iter().map(|sample| sample.as_i64().unwrap()).sum()
+    };
     assert_eq!(sum(timeline), 100_000_000);
-    assert_eq!((timeline["durationDelta"].as_i64(), timeline["startTime"].as_i64().unwrap() % 15), (Some(15), 0));
+    assert_eq!(
+        (timeline["durationDelta"].as_i64(), timeline["startTime"].as_i64().unwrap() % 15),
+        (Some(15), 0)
+    );
     assert_eq!(sum(&rendered["groups"]["p1"]), 40_000_000);
     assert_eq!(rendered["heatmap"], Value::Null);
 }

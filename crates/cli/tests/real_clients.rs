@@ -58,8 +58,12 @@ fn self_values(server: &TestServer, profile_type: &str, selector: &str) -> Vec<(
     let flames = flames(server, profile_type, selector);
     let mut values = std::collections::BTreeMap::new();
     for level in flames["flamegraph"]["levels"].as_array().unwrap() {
-        let level: Vec<i64> =
-            level["values"].as_array().unwrap().iter().map(|value| value.as_str().unwrap().parse().unwrap()).collect();
+        let level: Vec<i64> = level["values"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|value| value.as_str().unwrap().parse().unwrap())
+            .collect();
         for node in level.chunks_exact(4) {
             let name = flames["flamegraph"]["names"][usize::try_from(node[3]).unwrap()].as_str().unwrap();
             *values.entry(name.to_owned()).or_insert(0) += node[2];
@@ -82,7 +86,9 @@ fn pyroscope_go_sends_its_own_profile() {
     // One second of CPU at the very least, on however busy a machine.
     assert!(sum > 1_000_000_000, "{sum}");
     let types = label_sets(&server, &["__profile_type__"]);
-    for wanted in ["memory:inuse_space:bytes:space:bytes", "memory:alloc_space:bytes:space:bytes", "goroutine"] {
+    for wanted in
+        ["memory:inuse_space:bytes:space:bytes", "memory:alloc_space:bytes:space:bytes", "goroutine"]
+    {
         assert!(types.iter().any(|found| found.contains(wanted)), "{wanted}: {types:?}");
     }
 }
@@ -96,7 +102,10 @@ fn pyroscopes_typed_client_by_every_protocol() {
     for protocol in ["connect", "json", "grpc", "grpcweb"] {
         let service = format!("typed-{protocol}");
         let call = |arguments: &[&str]| -> Value {
-            let output = Command::new(&client).args(["-url", &server.url, "-protocol", protocol]).args(arguments).output();
+            let output = Command::new(&client)
+                .args(["-url", &server.url, "-protocol", protocol])
+                .args(arguments)
+                .output();
             serde_json::from_str(&succeeded(&output.unwrap())).unwrap()
         };
         let pushed = call(&["push", "-service", &service, "-file", &file.to_string_lossy()]);
@@ -104,7 +113,12 @@ fn pyroscopes_typed_client_by_every_protocol() {
         let (from, until) = ((start - 1_800_000).to_string(), (start + 1_800_000).to_string());
         let answer = call(&["query", "-service", &service, "-from", &from, "-until", &until]);
         let list = |name: &str| -> Vec<String> {
-            answer[name].as_array().unwrap().iter().map(|item| item.as_str().unwrap_or_default().to_owned()).collect()
+            answer[name]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|item| item.as_str().unwrap_or_default().to_owned())
+                .collect()
         };
         assert!(list("profile_types").contains(&CPU.to_owned()), "{answer}");
         assert!(list("label_names").contains(&"service_name".to_owned()), "{answer}");
@@ -141,7 +155,8 @@ fn start_millis(body: &[u8]) -> i64 {
 fn curl_to_profefe(server: &TestServer, service: &str, kind: &str, fixture: &str) -> Value {
     let url = format!("{}/api/0/profiles?service={service}&type={kind}&labels=host=cron-1", server.url);
     let body = format!("@{}", testkit::fixture_path(fixture).display());
-    let output = Command::new("curl").args(["-sS", "--fail-with-body", "--data-binary", &body, &url]).output();
+    let output =
+        Command::new("curl").args(["-sS", "--fail-with-body", "--data-binary", &body, &url]).output();
     serde_json::from_str(&succeeded(&output.unwrap())).unwrap()
 }
 

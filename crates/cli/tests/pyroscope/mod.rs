@@ -96,7 +96,12 @@ pub fn frame(message: &[u8]) -> Vec<u8> {
 
 /// `/ingest` with a query string.
 pub fn ingest(server: &TestServer, query: &str, body: &[u8]) -> Reply {
-    server.call("POST", &format!("/ingest?{query}"), &[("content-type", "application/octet-stream")], Some(body))
+    server.call(
+        "POST",
+        &format!("/ingest?{query}"),
+        &[("content-type", "application/octet-stream")],
+        Some(body),
+    )
 }
 
 /// Sum of a selection over all time, by the flame graph.
