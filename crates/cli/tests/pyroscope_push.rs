@@ -100,7 +100,7 @@ fn c020_text_dump_posted_as_pprof() {
     let dump = b"goroutine 1 [running]:\nmain.main()\n\t/src/main.go:7 +0x1d\n";
     let reply = ingest(&server, "name=a&format=pprof", dump).expect(415);
     assert!(reply.text().contains("debug=0"), "{reply:?}");
-    let reply = push(&server, "a", &[], dump).expect(415);
+    let reply = push(&server, "a", &[], dump).expect(400);
     assert!(reply.text().contains("debug=0"), "{reply:?}");
 }
 
