@@ -1,0 +1,289 @@
+//! Drives a running server: pushers, queriers that check every total while the pushers run, pairs of a push and the
+//! query that must see it, and many merges at once at the end.
+//!
+//! Used by the load test and, at full size, by `make bench-server`. Speaks the native API only.
+
+use std::{
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// A profile that is ready to be sent.
+#[derive(Clone, Debug)]
+pub struct LoadProfile {
+    /// Query string of `POST /api/v1/push`: service, labels, name.
+    pub query: String,
+    /// The body.
+    pub body: Vec<u8>,
+    /// What it adds to the total that queriers ask for.
+    pub value: i64,
+}
+
+/// How much of what.
+#[derive(Clone, Debug)]
+pub struct LoadPlan {
+    /// Threads that push, as fast as they can.
+    pub pushers: usize,
+    /// Threads that query without pause while the pushers run.
+    pub queriers: usize,
+    /// Merges over everything, all at once, when the pushers are done.
+    pub merges: usize,
+    /// Pushes that are each followed by the query that must see them, while the pushers run and after them.
+    pub pairs: usize,
+    /// Selector (not encoded) whose total is asked for; all profiles of the load must match it.
+    pub selector: String,
+    /// The same for pairs, up to the closing brace: `…,pair="7"}` is added.
+    pub pair_selector: String,
+}
+
+/// What happened.
+#[derive(Clone, Debug, Default)]
+pub struct LoadReport {
+    /// Profiles acknowledged.
+    pub acknowledged: usize,
+    /// Queries answered while the pushers ran.
+    pub queries: u64,
+    /// Pairs whose query saw the push.
+    pub pairs: u64,
+    /// Merges answered at the end.
+    pub merges: u64,
+    /// The sum of what was acknowledged.
+    pub value: i64,
+    /// Everything that was not as it must be, the first hundred.
+    pub faults: Vec<String>,
+    /// From the first push to the last acknowledgement.
+    pub push_time: Duration,
+    /// All merges at the end together.
+    pub merge_time: Duration,
+    /// The slowest single merge.
+    pub merge_slowest: Duration,
+}
+
+/// Longest wait for one answer; whoever needs more than this counts as a fault.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+struct Shared<'a> {
+    url: &'a str,
+    plan: &'a LoadPlan,
+    next: AtomicUsize,
+    sent: AtomicI64,
+    acknowledged: AtomicI64,
+    count: AtomicUsize,
+    queries: AtomicU64,
+    pairs: AtomicU64,
+    merges: AtomicU64,
+    done: AtomicBool,
+    faults: Mutex<Vec<String>>,
+}
+
+impl Shared<'_> {
+    fn fault(&self, text: String) {
+        let mut faults = self.faults.lock().unwrap_or_else(PoisonError::into_inner);
+        if faults.len() < 100 {
+            faults.push(text);
+        }
+    }
+
+    fn push(&self, agent: &ureq::Agent, profile: &LoadProfile, further: &str) -> bool {
+        let url = format!("{}/api/v1/push?{}{further}", self.url, profile.query);
+        match agent.post(&url).send(&profile.body) {
+            Ok(reply) if reply.status() == 200 => true,
+            Ok(mut reply) => {
+                let text = reply.body_mut().read_to_string().unwrap_or_default();
+                self.fault(format!("push: {} {text}", reply.status()));
+                false
+            }
+            Err(error) => {
+                self.fault(format!("push: {error}"));
+                false
+            }
+        }
+    }
+
+    /// Total of a selector, by `flame` (a full merge) or by `top`.
+    fn total(&self, agent: &ureq::Agent, call: &str, selector: &str) -> Option<i64> {
+        let url = format!("{}/api/v1/{call}?from=0&to=now%2B10m&q={}", self.url, encoded(selector));
+        let mut reply = match agent.get(&url).call() {
+            Ok(reply) => reply,
+            Err(error) => {
+                self.fault(format!("{call}: {error}"));
+                return None;
+            }
+        };
+        let text = reply.body_mut().with_config().limit(64 << 20).read_to_string().unwrap_or_default();
+        let total = serde_json::from_str::<serde_json::Value>(&text)
+            .ok()
+            .and_then(|value| value.get("total").and_then(serde_json::Value::as_i64));
+        if reply.status() != 200 || total.is_none() {
+            self.fault(format!("{call}: {} {}", reply.status(), text.chars().take(300).collect::<String>()));
+            return None;
+        }
+        total
+    }
+}
+
+/// Runs a load against a server.
+#[must_use]
+pub fn run_load(url: &str, plan: &LoadPlan, profiles: &[LoadProfile]) -> LoadReport {
+    let shared = Shared {
+        url,
+        plan,
+        next: AtomicUsize::new(0),
+        sent: AtomicI64::new(0),
+        acknowledged: AtomicI64::new(0),
+        count: AtomicUsize::new(0),
+        queries: AtomicU64::new(0),
+        pairs: AtomicU64::new(0),
+        merges: AtomicU64::new(0),
+        done: AtomicBool::new(false),
+        faults: Mutex::default(),
+    };
+    let begun = Instant::now();
+    let mut push_time = Duration::ZERO;
+    thread::scope(|scope| {
+        let pushers: Vec<_> = (0..plan.pushers).map(|_| scope.spawn(|| pusher(&shared, profiles))).collect();
+        for _ in 0..plan.queriers {
+            scope.spawn(|| querier(&shared));
+        }
+        scope.spawn(|| pairs(&shared, profiles));
+        for pusher in pushers {
+            _ = pusher.join();
+        }
+        push_time = begun.elapsed();
+        shared.done.store(true, Ordering::SeqCst);
+    });
+    let (merge_time, merge_slowest) = merges(&shared);
+    LoadReport {
+        acknowledged: shared.count.into_inner(),
+        queries: shared.queries.into_inner(),
+        pairs: shared.pairs.into_inner(),
+        merges: shared.merges.into_inner(),
+        value: shared.acknowledged.into_inner(),
+        faults: shared.faults.into_inner().unwrap_or_else(PoisonError::into_inner),
+        push_time,
+        merge_time,
+        merge_slowest,
+    }
+}
+
+fn pusher(shared: &Shared<'_>, profiles: &[LoadProfile]) {
+    let agent = agent();
+    while let Some(profile) = profiles.get(shared.next.fetch_add(1, Ordering::SeqCst)) {
+        shared.sent.fetch_add(profile.value, Ordering::SeqCst);
+        if shared.push(&agent, profile, "") {
+            shared.acknowledged.fetch_add(profile.value, Ordering::SeqCst);
+            shared.count.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+}
+
+/// Each total lies between what was acknowledged before the query began and what was sent by its end.
+fn querier(shared: &Shared<'_>) {
+    let agent = agent();
+    while !shared.done.load(Ordering::SeqCst) {
+        let least = shared.acknowledged.load(Ordering::SeqCst);
+        if least == 0 {
+            // Nothing to be found yet; an unknown type is not what is tested here.
+            thread::sleep(Duration::from_millis(1));
+            continue;
+        }
+        let Some(total) = shared.total(&agent, "flame", &shared.plan.selector) else { continue };
+        let most = shared.sent.load(Ordering::SeqCst);
+        shared.queries.fetch_add(1, Ordering::SeqCst);
+        if total < least || total > most {
+            shared.fault(format!("flame: total {total}, not between {least} and {most}"));
+        }
+    }
+}
+
+/// What a push was answered 200 for is in the very next query.
+fn pairs(shared: &Shared<'_>, profiles: &[LoadProfile]) {
+    let Some(smallest) = profiles.iter().min_by_key(|profile| profile.body.len()) else { return };
+    let agent = agent();
+    for number in 0..shared.plan.pairs {
+        // Another service than the load's, so that its totals stay what they are; another label each time, so that
+        // the push is a new profile.
+        let pushed = LoadProfile { query: "service=pairs&name=process_cpu".to_owned(), ..smallest.clone() };
+        if !shared.push(&agent, &pushed, &format!("&label=pair%3D{number}")) {
+            continue;
+        }
+        let selector = format!("{},pair=\"{number}\"}}", shared.plan.pair_selector);
+        match shared.total(&agent, "top", &selector) {
+            Some(total) if total == pushed.value => _ = shared.pairs.fetch_add(1, Ordering::SeqCst),
+            Some(total) => shared.fault(format!("pair {number}: {total} instead of {}", pushed.value)),
+            None => {}
+        }
+    }
+}
+
+/// All merges at once; each must give exactly what was acknowledged.
+fn merges(shared: &Shared<'_>) -> (Duration, Duration) {
+    let begun = Instant::now();
+    let slowest = Mutex::new(Duration::ZERO);
+    let expected = shared.acknowledged.load(Ordering::SeqCst);
+    thread::scope(|scope| {
+        for _ in 0..shared.plan.merges {
+            scope.spawn(|| {
+                let one = Instant::now();
+                let total = shared.total(&agent(), "flame", &shared.plan.selector);
+                let mut slowest = slowest.lock().unwrap_or_else(PoisonError::into_inner);
+                *slowest = one.elapsed().max(*slowest);
+                match total {
+                    Some(total) if total == expected => _ = shared.merges.fetch_add(1, Ordering::SeqCst),
+                    Some(total) => shared.fault(format!("merge: {total} instead of {expected}")),
+                    None => {}
+                }
+            });
+        }
+    });
+    (begun.elapsed(), slowest.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn agent() -> ureq::Agent {
+    ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .timeout_global(Some(PATIENCE))
+        .build()
+        .new_agent()
+}
+
+/// Percent-encodes everything but letters and digits.
+#[must_use]
+pub fn encoded(text: &str) -> String {
+    text.bytes().fold(String::new(), |mut out, byte| {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_') {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+        out
+    })
+}
+
+impl LoadProfile {
+    /// A drawn profile, with its last column as the value.
+    #[must_use]
+    pub fn of(drawn: crate::FleetProfile) -> Self {
+        let mut query = format!("service={}&name={}", drawn.label("service_name"), drawn.label("__name__"));
+        for (name, value) in &drawn.labels {
+            if name != "service_name" && name != "__name__" {
+                query.push_str(&format!("&label={}", encoded(&format!("{name}={value}"))));
+            }
+        }
+        Self { query, value: drawn.totals.last().copied().unwrap_or(0), body: drawn.body }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::encoded;
+
+    #[test]
+    fn selectors_survive_a_query_string() {
+        assert_eq!(encoded("cpu{a=\"b c\"}"), "cpu%7Ba%3D%22b%20c%22%7D");
+    }
+}
