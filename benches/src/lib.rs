@@ -12,6 +12,7 @@ pub mod accumulate;
 pub mod clock;
 pub mod figure;
 pub mod figures;
+pub mod server;
 pub mod set;
 pub mod walk;
 
