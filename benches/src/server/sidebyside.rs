@@ -50,10 +50,9 @@ impl SideBySide {
         let program = sets_folder()?.join("sidebyside");
         fs::create_dir_all(sets_folder()?)?;
         let source = fs::canonicalize(shared.join("bench"))?;
-        let status =
-            Command::new("go").args(["build", "-p", "2", "-o"]).arg(&program).arg(".").current_dir(source);
-        let status = status_of(status)?;
-        if !status {
+        let mut build = Command::new("go");
+        build.args(["build", "-p", "2", "-o"]).arg(&program).arg(".").current_dir(source);
+        if !status_of(&mut build)? {
             return Err("sidebyside does not build".into());
         }
         Ok(Some(Self { program, corpus: fs::canonicalize(shared.join("corpus"))? }))

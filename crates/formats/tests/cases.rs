@@ -1,4 +1,6 @@
 //! Cases of the case log that are about decoding, each under its name.
+//!
+//! Long because it is one list of cases, each a short test of its own.
 
 use formats::{DecodeError, DecodeErrorKind, Decoder, Limits, encode_pprof, gzip};
 use profile::{AlteredReason, LabelValue, MappingIndex};

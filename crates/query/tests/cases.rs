@@ -1,4 +1,6 @@
 //! Cases and decisions that a query answers for, each named after its row.
+//!
+//! Long because it is one list of cases, each a short test of its own.
 
 #![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
 

@@ -14,7 +14,6 @@ const BANNED: &[(&str, &str, &str)] = &[
     ("todo", "!(", "finish it"),
     ("unimplemented", "!(", "finish it"),
     ("FIX", "ME", "fix it, or say in a comment why it stays"),
-    ("X", "XX", "fix it, or say in a comment why it stays"),
     ("dbg", "!(", "remove it"),
     ("\"/ho", "me/", "no path of one machine"),
     ("\"/wo", "rk/", "no path of one machine"),

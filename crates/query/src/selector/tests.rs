@@ -1,3 +1,5 @@
+//! Selectors: what parses, what does not and how the error says so, and what matches.
+
 use proptest::prelude::*;
 
 use super::*;

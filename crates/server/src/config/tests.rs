@@ -1,3 +1,5 @@
+//! Settings: defaults, which source wins, and what is refused.
+
 use super::*;
 
 fn config(toml: &str, variables: &[(&str, &str)], flags: &[(&str, &str)]) -> Result<Config, ConfigError> {
