@@ -45,9 +45,6 @@ use self::{
 };
 use crate::{PushError, limits::BASELINE_AGE_MAX};
 
-/// Names of datasets, unique in this process.
-static NEXT_DATASET: AtomicU64 = AtomicU64::new(1);
-
 /// Bytes of one encoded profile that a buffer keeps room for; a giant's memory goes back.
 const KEPT_BYTES_MAX: usize = 1 << 20;
 
@@ -153,11 +150,6 @@ pub(crate) struct Interned {
     header: u32,
 }
 
-/// A name that no dataset of this process has.
-pub(crate) fn next_dataset_id() -> DatasetId {
-    DatasetId(NEXT_DATASET.fetch_add(1, Ordering::Relaxed))
-}
-
 /// Makes sure that no sum over rows of a profile can pass 64 bits (D5).
 ///
 /// # Errors
@@ -189,7 +181,8 @@ impl Partition {
         let tables = Tables::new();
         let logged = Lengths::of(&tables);
         Self {
-            id: next_dataset_id(),
+            // The same count as that of blocks: caches are keyed by it.
+            id: DatasetId::next(),
             tenant,
             service: service.to_owned(),
             number,
