@@ -2,6 +2,7 @@
 //! it over sockets as any client would.
 
 #![allow(dead_code, reason = "each test program uses its own part")]
+#![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
 #![allow(clippy::print_stderr, reason = "the log of a server is part of why a test failed")]
 
 pub mod body;
