@@ -211,6 +211,33 @@ fn c107_footer_larger_than_the_guess() {
     assert_eq!(file.read.load(Ordering::Relaxed), u64::from(footer_length) + 24, "no byte twice");
 }
 
+/// A file with a hole of 5 GiB behind its magic, as a large block has other sections there.
+struct WithHole(MemoryFile);
+
+const HOLE: u64 = 5 << 30;
+
+impl ReadAt for WithHole {
+    fn name(&self) -> &str {
+        self.0.name()
+    }
+    fn length(&self) -> u64 {
+        self.0.length() + HOLE
+    }
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
+        self.0.read_at(offset.checked_sub(HOLE).ok_or(io::ErrorKind::UnexpectedEof)?, buffer)
+    }
+}
+
+#[test]
+fn c106_offsets_above_4_gib() {
+    let mut bytes = block_bytes();
+    let mut footer = Footer::open(&*memory(bytes.clone())).unwrap();
+    let of_datasets = footer.datasets.iter_mut().flat_map(|dataset| &mut dataset.sections);
+    of_datasets.chain(&mut footer.sections).for_each(|section| section.offset += HOLE);
+    footer.write(&mut bytes).unwrap();
+    read_everything(Arc::new(WithHole(MemoryFile::new("test.block", bytes)))).unwrap();
+}
+
 #[test]
 fn a_newer_version_is_named() {
     let mut bytes = block_bytes();

@@ -1,15 +1,22 @@
 //! Retention, garbage and the watermark.
 
-use std::{sync::Arc, time::Duration};
+mod support;
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use object_store::{ObjectStoreExt as _, path::Path};
-use profile::Timestamp;
+use profile::{Tenant, TimeRange, Timestamp};
 use store::{
+    Store, StoreOptions,
     catalogue::{BlockEntry, Catalogue, Edit},
     disk::Disk,
     object::DurableLocal,
     retention::{FreeSpace, Retention, remove_blocks, remove_garbage},
 };
+use support::{Push, Sketch, TIME, content, keep, options};
 use testkit::ForgetfulDisk;
 
 const DAY: i64 = 86_400_000_000_000;
@@ -94,4 +101,64 @@ fn c103_disk_nearly_full_and_by_itself_back() {
     assert!(low.reason().unwrap().contains("536870912"), "{low:?}");
     disk.set_free_space(512 << 20);
     assert_eq!(look(), FreeSpace::Enough { free: 512 << 20 });
+}
+
+/// A store with one block per number of days after [`TIME`].
+async fn store_with_blocks(disk: &ForgetfulDisk, days: &[i64]) -> Arc<Store> {
+    let store = support::open(disk).await;
+    for day in days {
+        let (service, body) = (format!("service-{day}"), format!("body {day}"));
+        let push = Push::new(&service, &body).at(TIME + day * DAY);
+        keep(&store, &push, &Sketch::cpu(&[("main;work", 10 + day)])).await.unwrap();
+        store.flush().await.unwrap();
+    }
+    store
+}
+
+fn block_names(disk: &ForgetfulDisk) -> Vec<String> {
+    disk.file_names().into_iter().filter(|name| name.starts_with("blocks/")).collect()
+}
+
+#[tokio::test]
+async fn a_store_drops_its_oldest_block_and_its_object() {
+    let disk = ForgetfulDisk::new();
+    let store = store_with_blocks(&disk, &[0, 1, 2]).await;
+    let held = store.view(&Tenant::anonymous(), TimeRange::ALL);
+    let (blocks, bytes) = (store.stats().blocks, store.stats().block_bytes);
+    assert_eq!(blocks, 3);
+    store.close().await.unwrap();
+    let options = StoreOptions { retention_bytes: bytes - 1, ..options() };
+    let store = Store::open_on(Arc::new(disk.clone()), options).await.unwrap();
+    let started = Instant::now();
+    while block_names(&disk).len() == 3 {
+        assert!(started.elapsed() < Duration::from_secs(60), "nothing was dropped");
+        tokio::task::yield_now().await;
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let left: Vec<i64> = content(&store).values().flat_map(|stacks| stacks.values()).map(|sums| sums[0]).collect();
+    assert_eq!(left, [11, 12], "the oldest went, and nothing else");
+    assert_eq!(store.stats().blocks_dropped, 1);
+    // A view from before goes on being readable.
+    for dataset in held.datasets {
+        dataset.rows(0, &mut block::Rows::default()).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn c106_a_half_written_block_does_not_keep_the_others_from_being_read() {
+    for half in [0, 1, 31, 200] {
+        let disk = ForgetfulDisk::new();
+        store_with_blocks(&disk, &[0, 1, 2]).await.close().await.unwrap();
+        let name = block_names(&disk).swap_remove(1);
+        disk.damage(&name, |bytes| bytes.truncate(half)).unwrap();
+        let store = support::open(&disk).await;
+        let view = store.view(&Tenant::anonymous(), TimeRange::ALL);
+        assert_eq!(view.datasets.len(), 2);
+        let [error] = view.unreadable.as_slice() else { panic!("{:?}", view.unreadable) };
+        assert!(error.to_string().contains(&name), "{error}");
+        let push = Push::new("new", "body").at(TIME + 9 * DAY);
+        keep(&store, &push, &Sketch::cpu(&[("main;work", 1)])).await.unwrap();
+        store.flush().await.unwrap();
+        assert_eq!(store.view(&Tenant::anonymous(), TimeRange::ALL).datasets.len(), 3);
+    }
 }

@@ -3,6 +3,9 @@
 //!
 //! Each gives back how many bytes were read and inflated, so that the caller can hold memory against them (D20).
 
+use std::sync::Arc;
+
+use block::{Block, BlockError, Dataset as _, MemoryFile, Pick, Rows};
 use formats::{DecodeErrorKind, Decoder, Limits, encode_pprof, take_work};
 
 use crate::Plain;
@@ -91,4 +94,32 @@ pub fn fuzz_folded(decoder: &mut Decoder, body: &[u8]) -> usize {
         }
     }
     bytes
+}
+
+/// Opens the bytes as a block and reads everything that it offers. Errors are answers; a panic is a bug.
+///
+/// # Errors
+/// What the reader found wrong.
+pub fn fuzz_block(bytes: &[u8]) -> Result<(), BlockError> {
+    let block = Block::open(Arc::new(MemoryFile::new("fuzz.block", bytes.to_vec())))?;
+    for attachment in block.attachments()? {
+        block.contains(attachment.id)?;
+        block.attachment_body(attachment.id)?;
+    }
+    let mut rows = Rows::default();
+    for position in 0..block.dataset_count() {
+        let dataset = block.dataset(position)?;
+        let symbols = dataset.symbols()?;
+        let mut sums = vec![0; symbols.node_count() as usize];
+        for profile in 0..dataset.profile_count() {
+            let meta = dataset.profile(profile);
+            block.contains(meta.id)?;
+            symbols.header(meta.header);
+            dataset.rows(profile, &mut rows)?;
+            for (column, _) in (0..).zip(&meta.totals) {
+                dataset.add_values(&[Pick { profile, column }], &mut sums)?;
+            }
+        }
+    }
+    Ok(())
 }

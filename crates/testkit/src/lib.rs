@@ -17,7 +17,7 @@ pub use arbitrary::OwnedProfile;
 pub use fixtures::{fixture, fixture_path};
 pub use fleet::{Fleet, FleetOptions, FleetProfile};
 pub use forgetful::ForgetfulDisk;
-pub use fuzz_bodies::{fuzz_folded, fuzz_inflate, fuzz_limits, fuzz_pprof};
+pub use fuzz_bodies::{fuzz_block, fuzz_folded, fuzz_inflate, fuzz_limits, fuzz_pprof};
 pub use load::{LoadPlan, LoadProfile, LoadReport, encoded, run_load};
 pub use mutate::mutate;
 pub use oracle::{Oracle, OracleFrame, OracleTable, OracleTree};
