@@ -224,7 +224,9 @@ impl ReadAt for WithHole {
         self.0.length() + HOLE
     }
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.0.read_at(offset.checked_sub(HOLE).ok_or(io::ErrorKind::UnexpectedEof)?, buffer)
+        let in_hole = HOLE.saturating_sub(offset).min(buffer.len() as u64) as usize;
+        buffer[..in_hole].fill(0);
+        self.0.read_at(offset.saturating_sub(HOLE), &mut buffer[in_hole..])
     }
 }
 

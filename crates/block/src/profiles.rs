@@ -231,9 +231,15 @@ fn has_own_millis(profile: &ProfileMeta) -> bool {
 }
 
 fn flags(profile: &ProfileMeta) -> u8 {
-    u8::from(profile.has_labels) * FLAG_LABELS
-        | u8::from(profile.has_negative) * FLAG_NEGATIVE
-        | u8::from(has_own_millis(profile)) * FLAG_OWN_MILLIS
+    let mut flags = 0;
+    for (is_set, flag) in [
+        (profile.has_labels, FLAG_LABELS),
+        (profile.has_negative, FLAG_NEGATIVE),
+        (has_own_millis(profile), FLAG_OWN_MILLIS),
+    ] {
+        flags |= if is_set { flag } else { 0 };
+    }
+    flags
 }
 
 /// Times as the change of the distance between two profiles of a series, which a regular profiler keeps near 0.

@@ -228,14 +228,14 @@ impl<'a> PackedRows<'a> {
             for lane in &mut lanes {
                 read_lane(packer, &Pack::read(&mut self.packs, length)?, lane)?;
             }
-            for row in 0..length {
-                rows.values.extend(self.columns.iter().map(|column| match *column {
-                    Column::Constant(value) => value,
-                    Column::Packed { lane, unit, base } => {
-                        unit.wrapping_mul(base.wrapping_add(lanes[lane][row].cast_signed()))
-                    }
-                }));
-            }
+            let value = |row: usize, column: &Column| match *column {
+                Column::Constant(value) => value,
+                Column::Packed { lane, unit, base } => {
+                    unit.wrapping_mul(base.wrapping_add(lanes[lane][row].cast_signed()))
+                }
+            };
+            let columns = &self.columns;
+            rows.values.extend((0..length).flat_map(|row| columns.iter().map(move |column| value(row, column))));
         }
         debug_assert_eq!(rows.values.len(), rows.nodes.len() * width);
         self.packs.finish()

@@ -1,4 +1,5 @@
 //! The catalogue's contract, over `object_store`'s own memory and over our disk; and a power cut at every step.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::{collections::BTreeSet, sync::Arc};
 

@@ -1,4 +1,5 @@
 //! Retention, garbage and the watermark.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 mod support;
 

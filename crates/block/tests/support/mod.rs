@@ -1,5 +1,6 @@
 //! A plain dataset in memory, built stack by stack, and what a reader must see of it.
 #![allow(dead_code, reason = "each test file uses its own part")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
