@@ -230,7 +230,8 @@ impl Footer {
 
     fn parse(bytes: &[u8], data_end: u64) -> Result<Self, Malformed> {
         let mut cursor = Cursor::new(bytes);
-        let tenant = Tenant::parse(cursor.text()?).map_err(|_| Malformed("tenant has a name that cannot be"))?;
+        let tenant =
+            Tenant::parse(cursor.text()?).map_err(|_| Malformed("tenant has a name that cannot be"))?;
         let summary = BlockSummary {
             bytes: 0,
             time_first: Timestamp(cursor.signed()?),

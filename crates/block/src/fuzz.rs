@@ -17,7 +17,8 @@ use std::{
 use profile::{LabelSet, ProfileId, Tenant, Timestamp};
 
 use crate::{
-    AttachmentPart, Block, BlockError, BlockInput, Dataset, DatasetPart, MemoryFile, NONE, Pick, ReadAt, Rows,
+    AttachmentPart, Block, BlockError, BlockInput, Dataset, DatasetPart, MemoryFile, NONE, Pick, ReadAt,
+    Rows,
     footer::Footer,
     section::{Compression, Section, SectionKind},
     support::{NOON, Random, varied_dataset},
@@ -311,7 +312,8 @@ fn sealed_again(source: &dyn ReadAt, random: &mut Random) -> Vec<u8> {
             &mut counts.headers,
         ];
         let field = fields.into_iter().nth(random.below(13) as usize).unwrap();
-        *field = [0, 1, field.wrapping_add(1), field.wrapping_sub(1), u32::MAX, 1 << 20][random.below(6) as usize];
+        *field =
+            [0, 1, field.wrapping_add(1), field.wrapping_sub(1), u32::MAX, 1 << 20][random.below(6) as usize];
     }
     footer.write(&mut out).unwrap();
     out

@@ -63,7 +63,8 @@ pub(crate) fn read_series(bytes: &[u8], counts: &Counts) -> Result<Vec<Series>, 
     for _ in 0..counts.series {
         let pairs = (0..cursor.count(2)?).map(|_| Ok((cursor.text()?, cursor.text()?)));
         let pairs = pairs.collect::<Result<Vec<_>, Malformed>>()?;
-        let labels = LabelSet::from_pairs(pairs).map_err(|_| Malformed("series has labels that cannot be"))?;
+        let labels =
+            LabelSet::from_pairs(pairs).map_err(|_| Malformed("series has labels that cannot be"))?;
         let [name, period_type, period_unit] =
             [cursor.text()?.to_owned(), cursor.text()?.to_owned(), cursor.text()?.to_owned()];
         let count = cursor.count(2)?;

@@ -194,7 +194,11 @@ impl Block {
     }
 }
 
-fn find<'a>(sections: &'a [Section], kind: SectionKind, source: &dyn ReadAt) -> Result<&'a Section, BlockError> {
+fn find<'a>(
+    sections: &'a [Section],
+    kind: SectionKind,
+    source: &dyn ReadAt,
+) -> Result<&'a Section, BlockError> {
     sections
         .iter()
         .find(|section| section.kind == kind)
@@ -461,8 +465,10 @@ impl Dataset for BlockDataset {
         let read_labels = |bytes: &[u8], rows: &mut Rows| read_row_labels(bytes, rows, counts);
         bytes_read +=
             self.read_extra(SectionKind::RowLabels, start.labels, length.labels, rows, read_labels)?;
-        bytes_read += self.read_extra(SectionKind::RowLinks, start.links, length.links, rows, read_row_links)?;
-        bytes_read += self.read_extra(SectionKind::RowTimes, start.times, length.times, rows, read_row_times)?;
+        bytes_read +=
+            self.read_extra(SectionKind::RowLinks, start.links, length.links, rows, read_row_links)?;
+        bytes_read +=
+            self.read_extra(SectionKind::RowTimes, start.times, length.times, rows, read_row_times)?;
         Ok(bytes_read)
     }
 

@@ -43,7 +43,12 @@ impl Used {
         if let Some(empty) = label_sets.first_mut() {
             *empty = true;
         }
-        Self { nodes: vec![false; symbols.node_count() as usize], label_sets, headers: Vec::new(), known_headers: HashSet::new() }
+        Self {
+            nodes: vec![false; symbols.node_count() as usize],
+            label_sets,
+            headers: Vec::new(),
+            known_headers: HashSet::new(),
+        }
     }
 
     pub(crate) fn mark(&mut self, nodes: &[u32], label_sets: &[u32], header: u32) {
@@ -200,7 +205,8 @@ impl<'a> Strings<'a> {
         }
         for label_set in ids(&used.label_sets) {
             for pair in symbols.label_set(label_set).iter() {
-                let (StoredLabelValue::Text(value) | StoredLabelValue::Number { unit: value, .. }) = pair.value;
+                let (StoredLabelValue::Text(value) | StoredLabelValue::Number { unit: value, .. }) =
+                    pair.value;
                 old.extend([pair.key, value]);
             }
         }
@@ -275,8 +281,7 @@ fn number_functions(
     let mut sorted: Vec<((u32, u32, u32, i64), u32)> = Vec::with_capacity(code.functions.len());
     for &function in &code.functions {
         let old = symbols.function(function);
-        let key =
-            (strings.id(old.name), strings.id(old.file), strings.id(old.system_name), old.start_line);
+        let key = (strings.id(old.name), strings.id(old.file), strings.id(old.system_name), old.start_line);
         sorted.push((key, function));
     }
     sorted.sort_unstable();

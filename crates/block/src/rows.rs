@@ -28,7 +28,11 @@ const KIND_PACKED: u8 = 2;
 enum Column {
     Constant(i64),
     /// `unit × (base + number of the lane)`, wrapping.
-    Packed { lane: usize, unit: i64, base: i64 },
+    Packed {
+        lane: usize,
+        unit: i64,
+        base: i64,
+    },
 }
 
 /// Writes rows; keeps its buffers from profile to profile.
@@ -63,7 +67,8 @@ impl RowWriter {
             self.packer.write(&numbers, out);
             for (scaled, &base) in self.scaled.iter().zip(&bases) {
                 numbers.clear();
-                numbers.extend(scaled[start..end].iter().map(|value| value.wrapping_sub(base).cast_unsigned()));
+                numbers
+                    .extend(scaled[start..end].iter().map(|value| value.wrapping_sub(base).cast_unsigned()));
                 self.packer.write(&numbers, out);
             }
         }
@@ -82,7 +87,8 @@ impl RowWriter {
                 continue;
             }
             // Not 0, for not all values are 0.
-            let unit = of_column().fold(0, |divisor, value| greatest_common_divisor(divisor, value.unsigned_abs()));
+            let unit =
+                of_column().fold(0, |divisor, value| greatest_common_divisor(divisor, value.unsigned_abs()));
             let scaled: Vec<i64> = of_column().map(|value| divide(value, unit)).collect();
             if let Some(lane) = self.scaled.iter().position(|known| *known == scaled) {
                 out.push(KIND_SHARED);
@@ -209,7 +215,12 @@ impl<'a> PackedRows<'a> {
     }
 
     /// Decodes nodes and values of all rows.
-    pub(crate) fn decode(mut self, packer: &Packer, node_count: u32, rows: &mut Rows) -> Result<(), Malformed> {
+    pub(crate) fn decode(
+        mut self,
+        packer: &Packer,
+        node_count: u32,
+        rows: &mut Rows,
+    ) -> Result<(), Malformed> {
         let width = self.columns.len();
         let mut nodes = [0; PACK_LENGTH];
         let mut lanes = vec![[0_u64; PACK_LENGTH]; self.lanes];
@@ -235,7 +246,8 @@ impl<'a> PackedRows<'a> {
                 }
             };
             let columns = &self.columns;
-            rows.values.extend((0..length).flat_map(|row| columns.iter().map(move |column| value(row, column))));
+            rows.values
+                .extend((0..length).flat_map(|row| columns.iter().map(move |column| value(row, column))));
         }
         debug_assert_eq!(rows.values.len(), rows.nodes.len() * width);
         self.packs.finish()
@@ -261,7 +273,13 @@ fn add_constant(nodes: &[u32], value: i64, sums: &mut [i64]) -> Result<(), Malfo
 }
 
 #[inline(never)]
-fn add_scaled(nodes: &[u32], lows: &[u32], unit: i64, constant: i64, sums: &mut [i64]) -> Result<(), Malformed> {
+fn add_scaled(
+    nodes: &[u32],
+    lows: &[u32],
+    unit: i64,
+    constant: i64,
+    sums: &mut [i64],
+) -> Result<(), Malformed> {
     for (&node, &low) in nodes.iter().zip(lows) {
         let sum = sums.get_mut(node as usize).ok_or(OUT_OF_RANGE)?;
         *sum = sum.wrapping_add(constant).wrapping_add(unit.wrapping_mul(i64::from(low)));
@@ -309,7 +327,8 @@ mod tests {
         for column in 0..columns {
             let mut expected = vec![0_i64; 1000];
             for (row, &node) in nodes.iter().enumerate().filter(|(_, node)| **node != NONE) {
-                expected[node as usize] = expected[node as usize].wrapping_add(values[row * columns + column]);
+                expected[node as usize] =
+                    expected[node as usize].wrapping_add(values[row * columns + column]);
             }
             let mut sums = vec![0; 1000];
             PackedRows::read(&bytes, count, columns).unwrap().add(&packer, column, &mut sums).unwrap();

@@ -186,7 +186,8 @@ impl BlockSymbols {
         let mut lines_start = 0_u32;
         for _ in 0..counts.locations {
             let head = cursor.varint()?;
-            let lines_length = u32::try_from(head >> 1).map_err(|_| Malformed("location has too many lines"))?;
+            let lines_length =
+                u32::try_from(head >> 1).map_err(|_| Malformed("location has too many lines"))?;
             self.locations.push(StoredLocation {
                 mapping: NONE,
                 address: 0,

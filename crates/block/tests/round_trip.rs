@@ -5,9 +5,7 @@ mod support;
 
 use std::sync::Arc;
 
-use block::{
-    AttachmentPart, Block, BlockInput, Dataset, DatasetPart, MemoryFile, NONE, Pick, write_block,
-};
+use block::{AttachmentPart, Block, BlockInput, Dataset, DatasetPart, MemoryFile, NONE, Pick, write_block};
 use profile::{LabelSet, ProfileId, Tenant, TimeRange, Timestamp};
 use proptest::prelude::*;
 use support::{MemoryDataset, NOON, describe, varied_dataset};
@@ -113,8 +111,14 @@ fn profiles_are_found_by_id_and_others_are_not() {
     let block = open(write(vec![all(&dataset)], vec![]));
     for profile in &dataset.profiles {
         assert!(block.contains(profile.id).unwrap());
-        assert!(!block.contains(ProfileId(profile.id.0 ^ 1)).unwrap(), "differs in the digest's last bit only");
-        assert!(!block.contains(ProfileId(profile.id.0 ^ 1 << 100)).unwrap(), "differs in its milliseconds only");
+        assert!(
+            !block.contains(ProfileId(profile.id.0 ^ 1)).unwrap(),
+            "differs in the digest's last bit only"
+        );
+        assert!(
+            !block.contains(ProfileId(profile.id.0 ^ 1 << 100)).unwrap(),
+            "differs in its milliseconds only"
+        );
     }
     block.drop_digests();
     assert!(block.contains(dataset.profiles[0].id).unwrap());
@@ -126,7 +130,8 @@ fn several_datasets_and_attachments() {
     first.service = "zebra".into();
     let (second, empty) = (varied_dataset(2, 5), varied_dataset(3, 1));
     let labels = LabelSet::from_pairs([("service_name", "app")]).unwrap();
-    let body: Vec<u8> = (0..700_000_u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let body: Vec<u8> =
+        (0..700_000_u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
     let attachment = |number: u128, body| AttachmentPart {
         id: ProfileId(number),
         labels: labels.clone(),

@@ -153,7 +153,8 @@ impl Catalogue {
             sequence = name.sequence;
         }
         self.checkpoint = sequence;
-        for name in names.iter().filter(|name| name.kind == FileKind::Edit && name.sequence > self.checkpoint) {
+        for name in names.iter().filter(|name| name.kind == FileKind::Edit && name.sequence > self.checkpoint)
+        {
             let expected = FileName { sequence: sequence + 1, kind: FileKind::Edit };
             if *name != expected {
                 return Err(file::corrupt(expected, "missing, though later edits are there".into()).into());

@@ -177,7 +177,10 @@ impl LocalDisk {
 
     fn path(&self, name: &str) -> io::Result<PathBuf> {
         if !is_inside(name) {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("name {name:?} leaves the data folder")));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                format!("name {name:?} leaves the data folder"),
+            ));
         }
         Ok(self.root.join(name))
     }
@@ -263,7 +266,9 @@ impl Disk for LocalDisk {
         for entry in entries {
             let entry = entry?;
             // A name that is no UTF-8 is not ours; an entry that went while we looked is no longer there.
-            let (Ok(name), Ok(metadata)) = (entry.file_name().into_string(), entry.metadata()) else { continue };
+            let (Ok(name), Ok(metadata)) = (entry.file_name().into_string(), entry.metadata()) else {
+                continue;
+            };
             let is_folder = metadata.is_dir();
             found.push(DiskEntry { name, is_folder, length: if is_folder { 0 } else { metadata.len() } });
         }

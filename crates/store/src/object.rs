@@ -8,8 +8,7 @@
 //! Refused with `NotImplemented`: multipart uploads, conditional updates, copies, attributes.
 
 use std::{
-    fmt,
-    io,
+    fmt, io,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},

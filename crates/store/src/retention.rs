@@ -135,12 +135,15 @@ pub async fn remove_blocks(
     objects: &dyn ObjectStore,
     names: impl IntoIterator<Item = String>,
 ) -> Result<(), StoreError> {
-    let locations: Vec<_> = names.into_iter().map(|name| Path::parse(name).map_err(ObjectError::from)).collect();
+    let locations: Vec<_> =
+        names.into_iter().map(|name| Path::parse(name).map_err(ObjectError::from)).collect();
     let mut removals = objects.delete_stream(futures::stream::iter(locations).boxed());
     while let Some(removal) = removals.next().await {
         match removal {
             Ok(_) | Err(ObjectError::NotFound { .. }) => {}
-            Err(error) => return Err(StoreError::Io { what: BLOCK_FOLDER.into(), reason: error.to_string() }),
+            Err(error) => {
+                return Err(StoreError::Io { what: BLOCK_FOLDER.into(), reason: error.to_string() });
+            }
         }
     }
     Ok(())

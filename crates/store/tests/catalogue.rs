@@ -56,7 +56,10 @@ async fn edits_are_there_after_opening_again() {
         let again = Catalogue::open(objects).await.unwrap();
         assert_eq!(again.state(), catalogue.state());
         assert_eq!(names(&again), ["b"]);
-        assert_eq!([0, 1, 2, 3].map(|number| again.state().is_generation_done(number)), [true, false, true, false]);
+        assert_eq!(
+            [0, 1, 2, 3].map(|number| again.state().is_generation_done(number)),
+            [true, false, true, false]
+        );
         assert_eq!(again.state().generation_unused(), 3);
     }
 }
@@ -85,7 +88,10 @@ async fn of_racing_writers_none_loses_an_edit() {
             tokio::spawn(async move {
                 let mut catalogue = Catalogue::open(objects).await.unwrap();
                 for number in 0..40 {
-                    catalogue.append(&add(&format!("{writer}-{number:02}"), writer * 40 + number)).await.unwrap();
+                    catalogue
+                        .append(&add(&format!("{writer}-{number:02}"), writer * 40 + number))
+                        .await
+                        .unwrap();
                 }
             })
         });
@@ -105,9 +111,12 @@ async fn of_racing_creators_exactly_one_wins() {
             let creators = (0..16_u8).map(|creator| {
                 let (objects, path) = (Arc::clone(&objects), path.clone());
                 let mode = object_store::PutMode::Create;
-                tokio::spawn(async move { objects.put_opts(&path, vec![creator].into(), mode.into()).await.is_ok() })
+                tokio::spawn(async move {
+                    objects.put_opts(&path, vec![creator].into(), mode.into()).await.is_ok()
+                })
             });
-            let won = futures::future::join_all(creators).await.into_iter().filter(|won| *won.as_ref().unwrap());
+            let won =
+                futures::future::join_all(creators).await.into_iter().filter(|won| *won.as_ref().unwrap());
             assert_eq!(won.count(), 1);
         }
     }

@@ -51,8 +51,11 @@ fn names(retention: Retention, catalogue: &Catalogue, now: i64) -> Vec<&str> {
 #[tokio::test]
 async fn the_oldest_whole_blocks_go_at_the_byte_cap() {
     let objects = DurableLocal::open(Arc::new(ForgetfulDisk::new())).unwrap();
-    let blocks =
-        vec![block("new", 40, 3 * DAY, 3 * DAY), block("old", 40, DAY, DAY), block("middle", 40, 2 * DAY, 2 * DAY)];
+    let blocks = vec![
+        block("new", 40, 3 * DAY, 3 * DAY),
+        block("old", 40, DAY, DAY),
+        block("middle", 40, 2 * DAY, 2 * DAY),
+    ];
     let catalogue = catalogue(&objects, blocks).await;
     let at = |bytes_max| names(Retention { bytes_max, age_max: None }, &catalogue, 9 * DAY);
     assert_eq!(at(0), Vec::<&str>::new(), "0 is no limit");
@@ -65,7 +68,11 @@ async fn the_oldest_whole_blocks_go_at_the_byte_cap() {
 #[tokio::test]
 async fn age_runs_from_the_later_of_data_and_arrival() {
     let objects = DurableLocal::open(Arc::new(ForgetfulDisk::new())).unwrap();
-    let blocks = vec![block("imported", 1, DAY, 10 * DAY), block("old", 1, DAY, DAY), block("ahead", 1, 11 * DAY, DAY)];
+    let blocks = vec![
+        block("imported", 1, DAY, 10 * DAY),
+        block("old", 1, DAY, DAY),
+        block("ahead", 1, 11 * DAY, DAY),
+    ];
     let catalogue = catalogue(&objects, blocks).await;
     let after = |days: u64| Retention { bytes_max: 0, age_max: Some(Duration::from_secs(days * 86_400)) };
     assert_eq!(names(after(5), &catalogue, 12 * DAY), ["old"]);
@@ -136,7 +143,8 @@ async fn a_store_drops_its_oldest_block_and_its_object() {
         tokio::task::yield_now().await;
         std::thread::sleep(Duration::from_millis(5));
     }
-    let left: Vec<i64> = content(&store).values().flat_map(|stacks| stacks.values()).map(|sums| sums[0]).collect();
+    let left: Vec<i64> =
+        content(&store).values().flat_map(|stacks| stacks.values()).map(|sums| sums[0]).collect();
     assert_eq!(left, [11, 12], "the oldest went, and nothing else");
     assert_eq!(store.stats().blocks_dropped, 1);
     // A view from before goes on being readable.

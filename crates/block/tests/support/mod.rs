@@ -5,8 +5,9 @@
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use block::{
-    BlockError, Dataset, DatasetId, Frame, FunctionNode, LabelPair, NONE, Node, Pick, ProfileMeta, Rows, Series,
-    StoredFunction, StoredHeader, StoredLabelValue, StoredLine, StoredLocation, StoredMapping, Symbols,
+    BlockError, Dataset, DatasetId, Frame, FunctionNode, LabelPair, NONE, Node, Pick, ProfileMeta, Rows,
+    Series, StoredFunction, StoredHeader, StoredLabelValue, StoredLine, StoredLocation, StoredMapping,
+    Symbols,
 };
 use profile::{LabelSet, Link, MappingFlags, ProfileId, SeriesType, Temporality, Timestamp, TypedColumn};
 
@@ -79,7 +80,8 @@ impl MemorySymbols {
     pub fn mapping_id(&mut self, file: &str, build_id: &str, start: u64) -> u32 {
         let (file, build_id) = (self.string_id(file.as_bytes()), self.string_id(build_id.as_bytes()));
         let flags = MappingFlags(5);
-        let mapping = StoredMapping { start, limit: start + 0x10_0000, offset: 0x1000, file, build_id, flags };
+        let mapping =
+            StoredMapping { start, limit: start + 0x10_0000, offset: 0x1000, file, build_id, flags };
         self.mappings.push(mapping);
         self.mappings.len() as u32 - 1
     }
@@ -129,7 +131,8 @@ impl MemorySymbols {
         let frame = |line: &StoredLine| {
             let function = self.functions[line.function as usize];
             let text = |id: u32| self.strings[id as usize].clone();
-            let (name, system_name, file) = (text(function.name), text(function.system_name), text(function.file));
+            let (name, system_name, file) =
+                (text(function.name), text(function.system_name), text(function.file));
             OwnedFrame { name, system_name, file, mapping_file: vec![], build_id: vec![], address: 0 }
         };
         lines.iter().rev().map(frame).collect()
@@ -258,7 +261,8 @@ impl Dataset for MemoryDataset {
     fn add_values(&self, picks: &[Pick], sums: &mut [i64]) -> Result<u64, BlockError> {
         for pick in picks {
             let rows = &self.rows[pick.profile as usize];
-            let width = self.series[self.profiles[pick.profile as usize].series as usize].series_type.columns.len();
+            let width =
+                self.series[self.profiles[pick.profile as usize].series as usize].series_type.columns.len();
             for (row, &node) in rows.nodes.iter().enumerate().filter(|(_, node)| **node != NONE) {
                 let value = rows.values[row * width + pick.column as usize];
                 sums[node as usize] = sums[node as usize].wrapping_add(value);
@@ -299,26 +303,42 @@ pub const NOON: i64 = 1_795_953_600_000_000_000;
 pub fn varied_dataset(seed: u64, profile_count: usize) -> MemoryDataset {
     let mut random = Random(seed);
     let mut symbols = MemorySymbols::new();
-    let mappings = [symbols.mapping_id("/bin/app", "abc123", 0x40_0000), symbols.mapping_id("libc.so", "", 0x7f00)];
+    let mappings =
+        [symbols.mapping_id("/bin/app", "abc123", 0x40_0000), symbols.mapping_id("libc.so", "", 0x7f00)];
     let functions: Vec<u32> = (0..12)
         .map(|number| {
             let system = if number % 3 == 0 { String::new() } else { format!("_ZN{number}") };
-            symbols.function_id(&format!("app.f{}", number % 9), &system, &format!("f{}.go", number % 4), number)
+            symbols.function_id(
+                &format!("app.f{}", number % 9),
+                &system,
+                &format!("f{}.go", number % 4),
+                number,
+            )
         })
         .collect();
     let locations: Vec<u32> = (0..30)
         .map(|number| {
             let mapping = [mappings[0], mappings[1], NONE][random.below(3) as usize];
             let lines: Vec<(u32, i64, i64)> = (0..random.below(4))
-                .map(|_| (functions[random.below(12) as usize], random.below(500) as i64, random.below(3) as i64))
+                .map(|_| {
+                    (functions[random.below(12) as usize], random.below(500) as i64, random.below(3) as i64)
+                })
                 .collect();
             symbols.location_id(mapping, 0x40_0000 + number * 37, &lines)
         })
         .collect();
     let series = vec![
-        series("process_cpu", &[("samples", "count"), ("cpu", "nanoseconds")], &[("service_name", "app"), ("pod", "b")]),
+        series(
+            "process_cpu",
+            &[("samples", "count"), ("cpu", "nanoseconds")],
+            &[("service_name", "app"), ("pod", "b")],
+        ),
         series("memory", &[("inuse_space", "bytes")], &[("service_name", "app")]),
-        series("process_cpu", &[("samples", "count"), ("cpu", "nanoseconds")], &[("service_name", "app"), ("pod", "a")]),
+        series(
+            "process_cpu",
+            &[("samples", "count"), ("cpu", "nanoseconds")],
+            &[("service_name", "app"), ("pod", "a")],
+        ),
     ];
     let headers = [
         StoredHeader::default(),
@@ -333,14 +353,21 @@ pub fn varied_dataset(seed: u64, profile_count: usize) -> MemoryDataset {
         },
     ]
     .map(|header| symbols.header_id(header));
-    let mut dataset =
-        MemoryDataset { service: "app".into(), series, profiles: vec![], rows: vec![], symbols: Arc::default() };
+    let mut dataset = MemoryDataset {
+        service: "app".into(),
+        series,
+        profiles: vec![],
+        rows: vec![],
+        symbols: Arc::default(),
+    };
     for number in 0..profile_count {
         let series = random.below(3) as u32;
         let width = dataset.series[series as usize].series_type.columns.len();
         let rows = varied_rows(&mut random, &mut symbols, &locations, width);
         let totals: Vec<i64> = (0..width)
-            .map(|column| rows.values.iter().skip(column).step_by(width).fold(0_i64, |a, &b| a.wrapping_add(b)))
+            .map(|column| {
+                rows.values.iter().skip(column).step_by(width).fold(0_i64, |a, &b| a.wrapping_add(b))
+            })
             .collect();
         let time = Timestamp(NOON + number as i64 * 15_000_000_123);
         let millis = if number % 7 == 3 { 42 } else { time.millis() as u64 };
@@ -364,7 +391,8 @@ pub fn varied_dataset(seed: u64, profile_count: usize) -> MemoryDataset {
 
 fn varied_rows(random: &mut Random, symbols: &mut MemorySymbols, locations: &[u32], width: usize) -> Rows {
     let mut rows = Rows::default();
-    let (with_labels, with_links, with_times) = (random.below(2) == 0, random.below(3) == 0, random.below(3) == 0);
+    let (with_labels, with_links, with_times) =
+        (random.below(2) == 0, random.below(3) == 0, random.below(3) == 0);
     for _ in 0..random.below(400) {
         let mut node = NONE;
         for _ in 0..random.below(6) {
@@ -423,7 +451,8 @@ pub fn describe(dataset: &dyn Dataset, position: u32) -> Vec<String> {
     let width = series.series_type.columns.len();
     let mut seen: Vec<String> = (0..rows.nodes.len())
         .map(|row| {
-            let labels = rows.label_sets.get(row).map(|&set| describe_labels(symbols, set)).unwrap_or_default();
+            let labels =
+                rows.label_sets.get(row).map(|&set| describe_labels(symbols, set)).unwrap_or_default();
             let times = rows.timestamp_ends.get(row).map(|&end| {
                 let start = if row == 0 { 0 } else { rows.timestamp_ends[row - 1] };
                 rows.timestamps[start as usize..end as usize].to_vec()
@@ -482,7 +511,10 @@ fn describe_mapping(symbols: &dyn Symbols, id: u32) -> String {
     }
     let mapping = symbols.mapping(id);
     let (file, build_id) = (text(symbols, mapping.file), text(symbols, mapping.build_id));
-    format!("{:x}-{:x}+{:x} {file} {build_id} {:?}", mapping.start, mapping.limit, mapping.offset, mapping.flags)
+    format!(
+        "{:x}-{:x}+{:x} {file} {build_id} {:?}",
+        mapping.start, mapping.limit, mapping.offset, mapping.flags
+    )
 }
 
 fn describe_stack(symbols: &dyn Symbols, leaf: u32) -> String {
@@ -491,7 +523,12 @@ fn describe_stack(symbols: &dyn Symbols, leaf: u32) -> String {
     while node != NONE {
         let one = symbols.node(node);
         let location = symbols.location(one.location);
-        out += &format!("/{} {:x} {}", describe_mapping(symbols, location.mapping), location.address, location.is_folded);
+        out += &format!(
+            "/{} {:x} {}",
+            describe_mapping(symbols, location.mapping),
+            location.address,
+            location.is_folded
+        );
         for line in 0..location.lines_length {
             let line = symbols.line(location.lines_start + line);
             let function = symbols.function(line.function);

@@ -79,7 +79,9 @@ pub(super) fn decode<T: DeserializeOwned>(name: FileName, bytes: &[u8]) -> Resul
     let end = bytes.iter().position(|&byte| byte == b'\n').ok_or_else(|| wrong("no header line"))?;
     let header = std::str::from_utf8(&bytes[..end]).map_err(|_| wrong("header line is no text"))?;
     let parts: Vec<&str> = header.split(' ').collect();
-    let [MAGIC, version, kind, checksum] = parts[..] else { return Err(wrong("header line is of no known form")) };
+    let [MAGIC, version, kind, checksum] = parts[..] else {
+        return Err(wrong("header line is of no known form"));
+    };
     let version: u32 = version.parse().map_err(|_| wrong("version is no number"))?;
     if version == 0 {
         return Err(wrong("version is 0"));
@@ -110,7 +112,9 @@ mod tests {
         let name = FileName { sequence: 258, kind: FileKind::Edit };
         assert_eq!(name.path().to_string(), "catalogue/00000000000000000258.edit");
         assert_eq!(FileName::parse(&name.path()), Some(name));
-        for other in ["catalogue/258.edit", "catalogue/00000000000000000258", "catalogue/00000000000000000258.tmp"] {
+        for other in
+            ["catalogue/258.edit", "catalogue/00000000000000000258", "catalogue/00000000000000000258.tmp"]
+        {
             assert_eq!(FileName::parse(&Path::from(other)), None, "{other}");
         }
     }
