@@ -18,6 +18,7 @@ use crate::{
 /// Buffers that are not in use. As many are kept as there are pushes at once, which the caller bounds.
 #[derive(Default)]
 pub(crate) struct Buffers {
+    #[allow(clippy::vec_box, reason = "a box is handed out and back without copying the large buffer in it")]
     free: Mutex<Vec<Box<PushBuffer>>>,
 }
 

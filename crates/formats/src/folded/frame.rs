@@ -47,7 +47,7 @@ impl Frame {
             && extension.iter().all(u8::is_ascii_alphanumeric)
             && !file.contains(&b'(');
         let name = text[..file_start - usize::from(is_bracketed)].trim_ascii_end();
-        (is_file && !name.is_empty()).then(|| Self { name: 0..name.len(), file: file_start..colon, line })
+        (is_file && !name.is_empty()).then_some(Self { name: 0..name.len(), file: file_start..colon, line })
     }
 }
 

@@ -4,6 +4,8 @@
 //! hashed from root to leaf; when its hash is known (most are), its node is known and nothing else is read. On a miss
 //! the longest known beginning is searched for from the leaf's side, since a new stack mostly differs near the leaf.
 //!
+//! Long because the tables of one profile refer to each other and are looked up in one go.
+//!
 //! Nothing in here can fail: what could is checked before (see `check`), so that a refused profile leaves nothing.
 
 use std::hash::BuildHasher;
