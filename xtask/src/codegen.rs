@@ -78,9 +78,9 @@ fn find_protos(root: &Path, folder: &Path, names: &mut Vec<String>) -> Result<()
 }
 
 fn headed(content: &str) -> String {
-    let rest = content.strip_prefix("// @generated").map_or(content, |rest| {
-        rest.split_once('\n').map_or("", |(_, after)| after)
-    });
+    let rest = content
+        .strip_prefix("// @generated")
+        .map_or(content, |rest| rest.split_once('\n').map_or("", |(_, after)| after));
     format!("{HEADER}\n{rest}")
 }
 

@@ -246,7 +246,9 @@ fn tables_of_files_servers_and_go_tool_pprof_are_equal() {
             }
         }
     }
-    println!("{with_server} tables equal the server's, {with_go} go tool pprof's; exceptions: {exceptions:?}");
+    println!(
+        "{with_server} tables equal the server's, {with_go} go tool pprof's; exceptions: {exceptions:?}"
+    );
     assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
     assert!(with_server > 5, "{with_server}");
 }
