@@ -1,5 +1,7 @@
 //! Pyroscope's ways in, over sockets: `/ingest` and `Push`, with the odd inputs of the case log.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
+
 mod pyroscope;
 mod support;
 
@@ -263,7 +265,7 @@ fn push_heap(server: &TestServer, service: &str, body: &[u8]) {
 fn c043_grpc_message_over_4mib() {
     let server = TestServer::start(&[]);
     let folder = tempfile::tempdir().unwrap();
-    let mut call = |pad: usize| -> String {
+    let call = |pad: usize| -> String {
         let profile = series(&[("__name__", "process_cpu"), ("service_name", "a")], &[&cpu().gzip()]);
         let padded = profile.bytes(3, Message::default().bytes(1, "pad").bytes(2, vec![b'x'; pad]));
         let file = folder.path().join("message");

@@ -1,5 +1,7 @@
 //! Pyroscope's query calls over sockets, by every protocol, and `/pyroscope/render`.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
+
 mod pyroscope;
 mod support;
 

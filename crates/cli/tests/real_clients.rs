@@ -2,6 +2,8 @@
 //!
 //! The Go programs in `tests/clients` only set the clients up and print what they got. Go comes from `make setup`.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
+
 mod pyroscope;
 mod support;
 

@@ -19,7 +19,7 @@ pub(super) struct Pusher {
     pub(super) state: Arc<ApiState>,
 }
 
-#[allow(refining_impl_trait, reason = "callers are the generated glue alone")]
+#[allow(refining_impl_trait, clippy::needless_lifetimes, reason = "the generated trait spells it so")]
 impl PusherService for Pusher {
     async fn push<'a>(
         &'a self,

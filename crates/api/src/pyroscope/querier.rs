@@ -50,7 +50,7 @@ impl Querier {
     }
 }
 
-#[allow(refining_impl_trait, reason = "callers are the generated glue alone")]
+#[allow(refining_impl_trait, clippy::needless_lifetimes, reason = "the generated trait spells it so")]
 impl QuerierService for Querier {
     async fn profile_types<'a>(
         &'a self,
