@@ -273,6 +273,7 @@ fn lists_of_a_file() {
     let profiles = run(&["profiles", &cpu, "--json"]);
     let document: serde_json::Value = serde_json::from_str(&stdout(&profiles)).expect("one document");
     assert_eq!(document.as_array().map(Vec::len), Some(1), "{document}");
+    assert_eq!(document[0]["labels"], serde_json::json!({}), "a file has no series labels");
     for arguments in
         [&["labels", &cpu][..], &["series", &cpu], &["profiles", &cpu], &["labels", &cpu, "--json"]]
     {

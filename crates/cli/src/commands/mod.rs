@@ -106,7 +106,7 @@ enum Format {
     Svg,
     /// One page with zoom and search.
     Html,
-    /// Columns of numbers.
+    /// Names, and nodes with the position of their parent.
     Json,
     /// `root;…;leaf value` lines.
     Folded,
@@ -158,6 +158,9 @@ fn heading(title: &str, total: i64, unit: &str, stats: &AnswerStats) -> String {
 fn tell(stats: &AnswerStats) {
     for notice in &stats.notices {
         output::say(&one_line(notice));
+    }
+    if stats.profiles == 0 && stats.notices.is_empty() {
+        output::say("no profile is in this selection and range; everflame series lists what there is");
     }
 }
 

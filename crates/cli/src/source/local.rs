@@ -137,7 +137,6 @@ impl Local {
     pub fn label_names(&self) -> Result<Told<Vec<String>>, Failure> {
         let all = self.any_type();
         let mut told = self.ask(|engine, _, control| engine.label_names(&all, control))?;
-        // The label that tells sides apart is none of the file's.
         told.data.retain(|name| name != SERVICE_NAME);
         Ok(told)
     }
@@ -157,7 +156,9 @@ impl Local {
     /// See [`Local::flame`].
     pub fn series(&self, by: &[String]) -> Result<Told<Vec<LabelSet>>, Failure> {
         let all = self.any_type();
-        self.ask(|engine, _, control| engine.series(&all, by, control))
+        let mut told = self.ask(|engine, _, control| engine.series(&all, by, control))?;
+        told.data.iter_mut().for_each(forget_side);
+        Ok(told)
     }
 
     /// The profiles themselves.
@@ -166,12 +167,22 @@ impl Local {
     /// See [`Local::flame`].
     pub fn profiles(&self, limit: usize) -> Result<Told<Vec<ProfileItem>>, Failure> {
         let all = self.any_type();
-        self.ask(|engine, _, control| engine.profiles(&all, limit, control))
+        let mut told = self.ask(|engine, _, control| engine.profiles(&all, limit, control))?;
+        told.data.iter_mut().for_each(|profile| forget_side(&mut profile.labels));
+        Ok(told)
     }
 
     /// The first side, whatever it measures.
     fn any_type(&self) -> Selection {
         Selection { profile_type: TypeSelector::Default, ..self.selections[0].clone() }
+    }
+}
+
+/// Takes away the label that tells sides apart, which is none of the file's.
+fn forget_side(labels: &mut LabelSet) {
+    let rest = labels.iter().filter(|(name, _)| *name != SERVICE_NAME);
+    if let Ok(rest) = LabelSet::from_pairs(rest) {
+        *labels = rest;
     }
 }
 
