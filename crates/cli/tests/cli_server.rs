@@ -1,5 +1,7 @@
 //! The commands against a running server, and what it answers beside what the files themselves say.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
+
 mod support;
 
 use std::{

@@ -58,7 +58,7 @@ pub struct Arguments {
 /// See [`Failure`].
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     for label in &arguments.labels {
-        if !label.split_once('=').is_some_and(|(name, _)| !name.is_empty()) {
+        if label.split_once('=').is_none_or(|(name, _)| name.is_empty()) {
             return Err(Failure::Usage(format!("--label {label:?} is not of the form name=value")));
         }
     }
