@@ -6,8 +6,6 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use hashbrown::HashTable;
-
 /// Multiplies to 128 bits and folds the halves.
 #[inline]
 fn fold(left: u64, right: u64) -> u64 {
@@ -123,19 +121,12 @@ impl PathKeys {
     }
 }
 
-/// An entry of a [`SymbolTable`], 16 bytes.
-#[derive(Clone, Copy, Debug)]
-struct Entry {
-    first: u64,
-    second: u32,
-    id: u32,
-}
-
 impl PathHash {
+    /// The 96 bits that a table keeps.
     #[inline]
-    fn entry(self, id: u32) -> Entry {
+    fn words(self) -> [u32; 3] {
         let [first, second] = self.lanes;
-        Entry { first, second: low_word(second), id }
+        [low_word(first), high_word(first), low_word(second)]
     }
 }
 
@@ -158,32 +149,91 @@ pub(crate) fn join_words(low: u32, high: u32) -> u64 {
     u64::from(low) | u64::from(high) << 32
 }
 
-/// A table from 96-bit hashes to ids.
+/// Entries that share a cache line: 96 bits of hash and the id plus one; all zero = free.
+#[derive(Clone, Copy, Default)]
+#[repr(align(64))]
+struct Group([[u32; 4]; 4]);
+
+/// A table is made larger when so many of its entries are taken, in 16ths: groups of four stay short up to here.
+const FULL_SIXTEENTHS: usize = 13;
+
+/// A table from 96-bit hashes to ids. Entries lie in groups of one cache line each, so a look-up costs one cache miss,
+/// and [`SymbolTable::touch`] lets a caller with many look-ups wait for all of them at once.
 #[derive(Default)]
 pub(crate) struct SymbolTable {
-    table: HashTable<Entry>,
+    groups: Vec<Group>,
+    length: usize,
 }
 
 impl SymbolTable {
+    /// Where a hash belongs; the number of groups is a power of two.
+    #[inline]
+    fn home(&self, words: [u32; 3]) -> usize {
+        words[0] as usize & self.groups.len().wrapping_sub(1)
+    }
+
     /// The id of a hash.
     #[inline]
     pub(crate) fn get(&self, hash: PathHash) -> Option<u32> {
-        let wanted = hash.entry(0);
-        self.table
-            .find(wanted.first, |entry| entry.first == wanted.first && entry.second == wanted.second)
-            .map(|entry| entry.id)
+        let words = hash.words();
+        let mut home = self.home(words);
+        loop {
+            for entry in &self.groups.get(home)?.0 {
+                if entry[3] == 0 {
+                    return None;
+                }
+                if entry[..3] == words {
+                    return Some(entry[3] - 1);
+                }
+            }
+            home = (home + 1) & (self.groups.len() - 1);
+        }
+    }
+
+    /// Brings a hash's place into the cache without waiting for it. The answer is of no use but must be used, lest the
+    /// compiler leaves the read out.
+    #[inline]
+    pub(crate) fn touch(&self, hash: PathHash) -> u32 {
+        self.groups.get(self.home(hash.words())).map_or(0, |group| group.0[0][3])
     }
 
     /// Adds a hash that is not there yet.
     #[inline]
     pub(crate) fn insert(&mut self, hash: PathHash, id: u32) {
-        let entry = hash.entry(id);
-        self.table.insert_unique(entry.first, entry, |entry| entry.first);
+        if self.length * 4 >= self.groups.len() * FULL_SIXTEENTHS {
+            self.grow();
+        }
+        self.length += 1;
+        let [first, second, third] = hash.words();
+        self.place([first, second, third, id + 1]);
+    }
+
+    #[inline]
+    fn place(&mut self, new: [u32; 4]) {
+        let mut home = self.home([new[0], new[1], new[2]]);
+        loop {
+            for entry in &mut self.groups[home].0 {
+                if entry[3] == 0 {
+                    *entry = new;
+                    return;
+                }
+            }
+            home = (home + 1) & (self.groups.len() - 1);
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let larger = (self.groups.len() * 2).max(2);
+        let old = std::mem::replace(&mut self.groups, vec![Group::default(); larger]);
+        for entry in old.iter().flat_map(|group| &group.0).filter(|entry| entry[3] != 0) {
+            self.place(*entry);
+        }
     }
 
     /// Bytes allocated.
     pub(crate) fn bytes(&self) -> u64 {
-        self.table.allocation_size() as u64
+        (self.groups.capacity() * size_of::<Group>()) as u64
     }
 }
 

@@ -14,7 +14,7 @@ use block::{NONE, Series, StoredHeader};
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashTable};
 use profile::{
-    LabelSet, LabelValue, LocationIndex, MappingIndex, Profile, SampleLabel, SeriesType, StringIndex,
+    LabelSet, LabelValue, Location, LocationIndex, MappingIndex, Profile, SampleLabel, SeriesType, StringIndex,
     Temporality, TypedColumn, ValueType,
 };
 
@@ -31,8 +31,8 @@ pub(crate) struct Interner {
     functions: SymbolTable,
     locations: SymbolTable,
     frames: SymbolTable,
-    /// Parent, frame and id: reading them from the column would cost another cache miss.
-    function_nodes: HashTable<[u32; 3]>,
+    /// By parent and frame.
+    function_nodes: SymbolTable,
     paths: PathKeys,
     /// By the hash of the whole path from the root.
     nodes: SymbolTable,
@@ -54,6 +54,10 @@ pub(crate) struct InternBuffer {
     /// Random numbers of the locations, for hashing stacks.
     frames: Vec<[u64; 2]>,
     hashes: Vec<PathHash>,
+    /// Node of each sample.
+    nodes: Vec<u32>,
+    /// Samples whose stacks were not known.
+    unknown: Vec<u32>,
     new_text: Vec<u8>,
     new_strings: Vec<(u32, u32)>,
     words: Vec<u64>,
@@ -63,6 +67,11 @@ pub(crate) struct InternBuffer {
     /// The rows of the profile, ready to encode.
     pub(crate) rows: RowBuffer,
 }
+
+/// Stacks whose nodes are made together: enough for cache misses to overlap, few enough to stay in the cache.
+const HANDFUL: usize = 16;
+/// Ancestors of a new stack's leaf whose places are brought into the cache: most new stacks part from known ones here.
+const TOUCHED_NEAR_LEAF: usize = 4;
 
 /// Entries of a buffer that are kept from one profile to the next; a giant's memory goes back.
 const KEPT_ENTRIES_MAX: usize = 1 << 16;
@@ -92,7 +101,7 @@ impl Interner {
             functions: SymbolTable::default(),
             locations: SymbolTable::default(),
             frames: SymbolTable::default(),
-            function_nodes: HashTable::new(),
+            function_nodes: SymbolTable::default(),
             paths: PathKeys::random(),
             nodes: SymbolTable::default(),
             label_sets: SymbolTable::default(),
@@ -108,7 +117,6 @@ impl Interner {
             [&self.mappings, &self.functions, &self.locations, &self.frames, &self.nodes, &self.label_sets];
         tables.iter().map(|table| table.bytes()).sum::<u64>()
             + (self.strings.allocation_size()
-                + self.function_nodes.allocation_size()
                 + self.headers.allocation_size()
                 + self.series.allocation_size()
                 + self.function_frames.capacity() * size_of::<u32>()) as u64
@@ -274,20 +282,44 @@ impl Interner {
     }
 
     fn locations(&mut self, tables: &Tables, profile: &Profile<'_>, buffer: &mut InternBuffer) {
+        self.location_hashes(profile, buffer);
         buffer.locations.clear();
         buffer.frames.clear();
         let columns = profile.columns;
+        for (location, &hash) in columns.locations.iter().zip(&buffer.hashes) {
+            let id = self.locations.get(hash).unwrap_or_else(|| {
+                let first = tables.lines.len();
+                for line in columns.location_lines(location) {
+                    let (number, column) = (line.line.cast_unsigned(), line.column.cast_unsigned());
+                    tables.lines.push([
+                        buffer.functions[line.function.position()],
+                        low_word(number),
+                        high_word(number),
+                        low_word(column),
+                        high_word(column),
+                    ]);
+                }
+                let mapping = mapping_of(location, &buffer.mappings);
+                let (low, high) = (low_word(location.address), high_word(location.address));
+                let lines_and_fold = location.lines_length << 1 | u32::from(location.is_folded);
+                let id = tables.locations.push([mapping, low, high, first, lines_and_fold]);
+                self.locations.insert(hash, id);
+                id
+            });
+            buffer.locations.push(id);
+            buffer.frames.push(self.paths.frame(id));
+        }
+    }
+
+    /// Hashes of all locations, their places in the table brought into the cache.
+    fn location_hashes(&self, profile: &Profile<'_>, buffer: &mut InternBuffer) {
+        let columns = profile.columns;
+        let mut touched = 0;
+        buffer.hashes.clear();
         for location in &columns.locations {
-            let mapping = match location.mapping {
-                MappingIndex::NONE => NONE,
-                known => buffer.mappings[known.position()],
-            };
-            let folded = u32::from(location.is_folded);
-            let mut hash = self.keys.start();
-            hash = self.keys.add(hash, join_words(mapping, folded));
-            hash = self.keys.add(hash, location.address);
-            let lines = columns.location_lines(location);
-            for line in lines {
+            let mapping = mapping_of(location, &buffer.mappings);
+            let mut hash = self.keys.of(&[join_words(mapping, u32::from(location.is_folded)), location.address]);
+            for line in columns.location_lines(location) {
                 let function = buffer.functions[line.function.position()];
                 match u32::try_from(line.line) {
                     // Nearly every line: one word tells it all.
@@ -301,27 +333,10 @@ impl Interner {
                     }
                 }
             }
-            let id = self.locations.get(hash).unwrap_or_else(|| {
-                let first = tables.lines.len();
-                for line in lines {
-                    let (number, column) = (line.line.cast_unsigned(), line.column.cast_unsigned());
-                    tables.lines.push([
-                        buffer.functions[line.function.position()],
-                        low_word(number),
-                        high_word(number),
-                        low_word(column),
-                        high_word(column),
-                    ]);
-                }
-                let (low, high) = (low_word(location.address), high_word(location.address));
-                let lines_and_fold = location.lines_length << 1 | folded;
-                let id = tables.locations.push([mapping, low, high, first, lines_and_fold]);
-                self.locations.insert(hash, id);
-                id
-            });
-            buffer.locations.push(id);
-            buffer.frames.push(self.paths.frame(id));
+            touched ^= self.locations.touch(hash);
+            buffer.hashes.push(hash);
         }
+        std::hint::black_box(touched);
     }
 
     /// Fills `buffer.label_sets`, one per sample, or leaves it empty.
@@ -374,18 +389,51 @@ impl Interner {
         })
     }
 
+    /// Finds or makes the nodes of stacks that were not known when the profile was begun. They are taken in handfuls:
+    /// all hashes first, with a look at the places where the search will go, so that cache misses do not add up.
+    fn new_stacks(&mut self, tables: &Tables, profile: &Profile<'_>, buffer: &mut InternBuffer) {
+        let columns = profile.columns;
+        let stack_of = |sample: u32| {
+            let sample = sample as usize;
+            let start = if sample == 0 { 0 } else { columns.stack_ends[sample - 1] as usize };
+            &columns.stacks[start..columns.stack_ends[sample] as usize]
+        };
+        let unknown = std::mem::take(&mut buffer.unknown);
+        for handful in unknown.chunks(HANDFUL) {
+            buffer.path.clear();
+            let mut touched = 0;
+            for &sample in handful {
+                let begin = buffer.path.len();
+                let frames = stack_of(sample).iter().rev().map(|location| buffer.frames[location.position()]);
+                self.paths.beginnings(frames, &mut buffer.path);
+                let near_leaf = buffer.path[begin..].iter().rev().skip(1).take(TOUCHED_NEAR_LEAF);
+                near_leaf.for_each(|&hash| touched ^= self.nodes.touch(hash));
+            }
+            std::hint::black_box(touched);
+            let mut begin = 0;
+            for &sample in handful {
+                let stack = stack_of(sample);
+                let path = &buffer.path[begin..][..stack.len()];
+                begin += stack.len();
+                // An earlier one of this profile may have brought it.
+                let known = path.last().and_then(|&hash| self.nodes.get(hash));
+                buffer.nodes[sample as usize] = match known {
+                    Some(node) => node,
+                    None => self.new_stack(tables, stack, path, &buffer.locations),
+                };
+            }
+        }
+        buffer.unknown = unknown;
+    }
+
     /// Adds the nodes that a stack needs and that are not there.
-    #[cold]
     fn new_stack(
         &mut self,
         tables: &Tables,
         stack: &[LocationIndex],
+        path: &[PathHash],
         locations: &[u32],
-        frames: &[[u64; 2]],
-        path: &mut Vec<PathHash>,
     ) -> u32 {
-        path.clear();
-        self.paths.beginnings(stack.iter().rev().map(|location| frames[location.position()]), path);
         let (mut depth, mut node) = self.longest_known(path);
         while depth < stack.len() {
             let location = locations[stack[stack.len() - 1 - depth].position()];
@@ -441,38 +489,33 @@ impl Interner {
     }
 
     fn function_node(&mut self, tables: &Tables, parent: u32, frame: u32) -> u32 {
-        let hasher = &self.bytes_hasher;
-        let hash_of = |parent: u32, frame: u32| hasher.hash_one(join_words(parent, frame));
-        let hash = hash_of(parent, frame);
-        let is_same =
-            |&[known_parent, known_frame, _]: &[u32; 3]| known_parent == parent && known_frame == frame;
-        if let Some(&[_, _, id]) = self.function_nodes.find(hash, is_same) {
+        let hash = self.keys.of(&[join_words(parent, frame)]);
+        if let Some(id) = self.function_nodes.get(hash) {
             return id;
         }
         let id = tables.function_nodes.push([parent, frame]);
-        let entry = [parent, frame, id];
-        self.function_nodes.insert_unique(hash, entry, |&[parent, frame, _]| hash_of(parent, frame));
+        self.function_nodes.insert(hash, id);
         id
     }
 
     /// Nodes of all samples, then rows sorted by (node, label set, link), equal ones added up.
     fn samples(&mut self, tables: &Tables, profile: &Profile<'_>, buffer: &mut InternBuffer) {
         let columns = profile.columns;
-        buffer.keys.clear();
-        buffer.keys.reserve(columns.sample_count());
-        // All hashes first: then the look-ups, each a cache miss, do not wait for each other.
         self.stack_hashes(profile, &buffer.frames, &mut buffer.hashes);
-        let mut start = 0usize;
-        for (position, (&end, &hash)) in columns.stack_ends.iter().zip(&buffer.hashes).enumerate() {
-            let stack = &columns.stacks[start..end as usize];
-            start = end as usize;
-            let node = match self.nodes.get(hash) {
-                _ if stack.is_empty() => NONE,
-                Some(node) => node,
-                None => self.new_stack(tables, stack, &buffer.locations, &buffer.frames, &mut buffer.path),
-            };
-            buffer.keys.push(join_words(index(position), node.wrapping_add(1)));
+        buffer.nodes.clear();
+        buffer.unknown.clear();
+        for (sample, &hash) in buffer.hashes.iter().enumerate() {
+            // The hash of an empty stack is that of no frame at all, which no node has.
+            let node = self.nodes.get(hash);
+            if node.is_none() && hash != PathHash::default() {
+                buffer.unknown.push(index(sample));
+            }
+            buffer.nodes.push(node.unwrap_or(NONE));
         }
+        self.new_stacks(tables, profile, buffer);
+        buffer.keys.clear();
+        let keys = buffer.nodes.iter().enumerate();
+        buffer.keys.extend(keys.map(|(sample, node)| join_words(index(sample), node.wrapping_add(1))));
         buffer.keys.sort_unstable();
         buffer.rows.clear(columns.sample_types.len());
         if buffer.label_sets.is_empty() && columns.links.is_empty() && columns.timestamp_ends.is_empty() {
@@ -482,17 +525,22 @@ impl Interner {
         }
     }
 
+    /// Hashes of all stacks, their places in the table brought into the cache.
     fn stack_hashes(&mut self, profile: &Profile<'_>, frames: &[[u64; 2]], hashes: &mut Vec<PathHash>) {
         let columns = profile.columns;
         hashes.clear();
         hashes.reserve(columns.sample_count());
+        let mut touched = 0;
         let mut start = 0usize;
         for &end in &columns.stack_ends {
             let stack = &columns.stacks[start..end as usize];
             start = end as usize;
             self.paths.reach(stack.len());
-            hashes.push(self.paths.path(stack.iter().rev().map(|location| frames[location.position()])));
+            let hash = self.paths.path(stack.iter().rev().map(|location| frames[location.position()]));
+            touched ^= self.nodes.touch(hash);
+            hashes.push(hash);
         }
+        std::hint::black_box(touched);
     }
 
     fn header(&mut self, tables: &Tables, profile: &Profile<'_>, buffer: &InternBuffer) -> u32 {
@@ -571,6 +619,15 @@ fn series_of(
                 .collect(),
         },
         temporality,
+    }
+}
+
+/// The partition's id of a location's mapping.
+#[inline]
+fn mapping_of(location: &Location, mappings: &[u32]) -> u32 {
+    match location.mapping {
+        MappingIndex::NONE => NONE,
+        known => mappings[known.position()],
     }
 }
 

@@ -1,0 +1,232 @@
+//! Kills the real server with SIGKILL again and again, while it takes pushes, flushes and recovers.
+//!
+//! What was answered 200 for must be there after every start, once and as it was sent; what was not may be there or not,
+//! but never in part; differences of a cumulative source must add up to what its counter says.
+
+mod support;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+    process::{Command, Stdio},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use support::{DataDir, TestServer, encoded, now_nanos, program, try_call};
+use testkit::Random;
+
+/// Kills by cycles.
+const CYCLES: usize = 50;
+/// Threads that push.
+const PUSHERS: usize = 4;
+/// Small enough that a flush runs most of the time.
+const FLAGS: [&str; 4] = ["--flush-interval", "150ms", "--flush-bytes", "256KiB"];
+
+/// What was sent and what was acknowledged.
+struct Ledger {
+    /// Start of the first profile, ms since the epoch; each push has a second of its own.
+    base_millis: i64,
+    next: AtomicU64,
+    /// Id and number of every push that was answered 200 for.
+    acknowledged: Mutex<BTreeMap<String, u64>>,
+    counter: Mutex<Counter>,
+}
+
+/// A process that counts since its start.
+struct Counter {
+    pushes: i64,
+    first: Option<i64>,
+    value: i64,
+    is_pending: bool,
+}
+
+impl Ledger {
+    fn new() -> Self {
+        Self {
+            base_millis: now_nanos() / 1_000_000 - 2 * 86_400_000,
+            next: AtomicU64::new(0),
+            acknowledged: Mutex::default(),
+            counter: Mutex::new(Counter { pushes: 0, first: None, value: 1000, is_pending: false }),
+        }
+    }
+
+    /// Pushes until the server is gone. A push's value is its number plus one, so that a total names it.
+    fn push(&self, url: &str, stop: &AtomicBool) {
+        while !stop.load(Ordering::Relaxed) {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let millis = self.base_millis + i64::try_from(number).unwrap() * 1000;
+            let body = format!("main;f{};g{};h{} {}\n", number % 13, number % 101, number % 977, number + 1);
+            let path = format!(
+                "{url}/api/v1/push?service=load-{}&format=folded&sample_type=cpu&unit=nanoseconds&time={millis}",
+                number % 3
+            );
+            let Ok(reply) = try_call(&path, "POST", &[], Some(body.as_bytes())) else { return };
+            match reply.status {
+                200 => {
+                    let id = reply.json()["profiles"][0]["id"].as_str().unwrap().to_owned();
+                    self.acknowledged.lock().unwrap().insert(id, number);
+                }
+                // Too much at once is an honest answer.
+                503 => std::thread::sleep(Duration::from_millis(20)),
+                _ => panic!("push {number}: {reply:?}"),
+            }
+        }
+    }
+
+    /// Pushes the counter until the server is gone; what was not acknowledged is sent again as it was.
+    fn push_counter(&self, url: &str, stop: &AtomicBool) {
+        let mut counter = self.counter.lock().unwrap();
+        while !stop.load(Ordering::Relaxed) {
+            if !counter.is_pending {
+                counter.pushes += 1;
+                counter.value += 1 + counter.pushes % 17;
+                counter.is_pending = true;
+            }
+            let millis = self.base_millis + counter.pushes * 1000;
+            let body = format!("main;allocate {}\nmain;steady 5\n", counter.value);
+            let path = format!(
+                "{url}/api/v1/push?service=counter&format=folded&sample_type=alloc_space&unit=bytes\
+                 &temporality=cumulative&time={millis}"
+            );
+            let Ok(reply) = try_call(&path, "POST", &[], Some(body.as_bytes())) else { return };
+            match reply.status {
+                200 => {
+                    counter.is_pending = false;
+                    let value = counter.value;
+                    counter.first.get_or_insert(value);
+                }
+                503 => std::thread::sleep(Duration::from_millis(20)),
+                _ => panic!("counter {}: {reply:?}", counter.pushes),
+            }
+        }
+    }
+
+    /// Compares what the server holds with what it has acknowledged.
+    fn check(&self, server: &TestServer) {
+        let from = self.base_millis - 1000;
+        let all = encoded(r#"{service_name=~"load-.*"}"#);
+        let listed = server.get(&format!("/api/v1/profiles?q={all}&from={from}&limit=100000")).expect(200).json();
+        let mut totals = BTreeMap::new();
+        let mut numbers = BTreeSet::new();
+        for item in listed["profiles"].as_array().unwrap() {
+            let total = item["totals"][0].as_u64().unwrap();
+            assert!(total >= 1 && total <= self.next.load(Ordering::Relaxed), "total {total} was never sent");
+            assert!(numbers.insert(total - 1), "push {} is there twice", total - 1);
+            let id = item["id"].as_str().unwrap().to_owned();
+            assert!(totals.insert(id.clone(), total).is_none(), "{id} is listed twice");
+        }
+        for (id, number) in &*self.acknowledged.lock().unwrap() {
+            assert_eq!(totals.get(id), Some(&(number + 1)), "acknowledged push {number}");
+        }
+        let query = encoded(r#"cpu{service_name=~"load-.*"}"#);
+        if !totals.is_empty() {
+            let top = server.get(&format!("/api/v1/top?q={query}&from={from}&limit=1")).expect(200).json();
+            assert_eq!(top["total"].as_u64(), Some(totals.values().sum::<u64>()), "the merge's total");
+        }
+    }
+
+    /// Compares the sum of differences with the counter; nothing may be pending.
+    fn check_counter(&self, server: &TestServer) {
+        let counter = self.counter.lock().unwrap();
+        assert!(!counter.is_pending);
+        let from = self.base_millis - 1000;
+        let query = encoded(r#"alloc_space{service_name="counter"}"#);
+        let top = server.get(&format!("/api/v1/top?q={query}&from={from}&limit=0")).expect(200).json();
+        assert_eq!(top["total"].as_i64(), Some(counter.value - counter.first.unwrap()));
+    }
+}
+
+/// When the kills came.
+#[derive(Debug, Default)]
+struct Kills {
+    pushing: usize,
+    flushing: usize,
+    recovering: usize,
+}
+
+/// Files in a folder of the data folder.
+fn files(data: &Path, folder: &str) -> usize {
+    std::fs::read_dir(data.join(folder)).map_or(0, Iterator::count)
+}
+
+/// Whether a flush is, or was, under way: a sealed log beside the live one, or an object without a name.
+fn is_flushing(data: &Path) -> bool {
+    files(data, "log") > 1 || files(data, "tmp") > 0
+}
+
+/// Starts a server and kills it before it can have come far.
+fn kill_while_starting(data: &DataDir, patience: Duration) {
+    let mut child = Command::new(program())
+        .args(["server", "--listen", "127.0.0.1:0", "--data-dir"])
+        .arg(data.path())
+        .args(FLAGS)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    std::thread::sleep(patience);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+/// Pushes into a server, kills it, and says whether it was flushing then.
+fn cycle(ledger: &Ledger, server: TestServer, random: &mut Random, wait_for_flush: bool) -> (Arc<DataDir>, bool) {
+    let stop = AtomicBool::new(false);
+    let url = server.url.clone();
+    let data = server.data();
+    std::thread::scope(|scope| {
+        for _ in 0..PUSHERS {
+            scope.spawn(|| ledger.push(&url, &stop));
+        }
+        scope.spawn(|| ledger.push_counter(&url, &stop));
+        std::thread::sleep(Duration::from_millis(20 + random.below(200) as u64));
+        let begun = Instant::now();
+        while wait_for_flush && !is_flushing(data.path()) && begun.elapsed() < Duration::from_secs(5) {
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        let data = server.kill();
+        stop.store(true, Ordering::Relaxed);
+        let was_flushing = is_flushing(data.path());
+        (data, was_flushing)
+    })
+}
+
+#[test]
+fn c104_fifty_kills_lose_nothing_acknowledged_and_double_nothing() {
+    let mut random = Random::new(9, 0);
+    let ledger = Ledger::new();
+    let mut kills = Kills::default();
+    let mut data = DataDir::new();
+    for number in 0..CYCLES {
+        let server = TestServer::start_in(Arc::clone(&data), &FLAGS);
+        ledger.check(&server);
+        let (left, was_flushing) = cycle(&ledger, server, &mut random, number % 3 == 1);
+        data = left;
+        if was_flushing { kills.flushing += 1 } else { kills.pushing += 1 }
+        if number % 3 == 2 {
+            kill_while_starting(&data, Duration::from_millis(1 + random.below(60) as u64));
+            kills.recovering += 1;
+        }
+    }
+    let server = TestServer::start_in(data, &FLAGS);
+    ledger.check(&server);
+    // What was not acknowledged is sent once more, to its end.
+    while ledger.counter.lock().unwrap().is_pending {
+        let stop = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| ledger.push_counter(&server.url, &stop));
+            std::thread::sleep(Duration::from_millis(50));
+            stop.store(true, Ordering::Relaxed);
+        });
+    }
+    ledger.check_counter(&server);
+    let acknowledged = ledger.acknowledged.lock().unwrap().len();
+    eprintln!("kills: {kills:?}; {acknowledged} of {} pushes acknowledged", ledger.next.load(Ordering::Relaxed));
+    assert!(kills.flushing >= 10 && kills.pushing >= 5 && kills.recovering >= 10, "{kills:?}");
+    assert!(acknowledged >= CYCLES, "the server hardly came to work");
+}
