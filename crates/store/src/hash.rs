@@ -158,7 +158,7 @@ struct Group([[u32; 4]; 4]);
 const FULL_SIXTEENTHS: usize = 13;
 
 /// A table from 96-bit hashes to ids. Entries lie in groups of one cache line each, so a look-up costs one cache miss,
-/// and [`SymbolTable::touch`] lets a caller with many look-ups wait for all of them at once.
+/// and [`SymbolTable::touch`] lets a caller with many look-ups wait for all of them together.
 #[derive(Default)]
 pub(crate) struct SymbolTable {
     groups: Vec<Group>,
@@ -190,11 +190,13 @@ impl SymbolTable {
         }
     }
 
-    /// Brings a hash's place into the cache without waiting for it. The answer is of no use but must be used, lest the
-    /// compiler leaves the read out.
+    /// Brings the places of many hashes into the cache. Nothing but reads in this loop, so that as many are under way at
+    /// once as the machine can have.
     #[inline]
-    pub(crate) fn touch(&self, hash: PathHash) -> u32 {
-        self.groups.get(self.home(hash.words())).map_or(0, |group| group.0[0][3])
+    pub(crate) fn touch<'a>(&self, hashes: impl Iterator<Item = &'a PathHash>) {
+        let first_ids = hashes.map(|hash| self.groups.get(self.home(hash.words())).map_or(0, |group| group.0[0][3]));
+        // The sum is of no use, but an unused read would be left out.
+        std::hint::black_box(first_ids.fold(0, |all, id| all ^ id));
     }
 
     /// Adds a hash that is not there yet.

@@ -314,7 +314,6 @@ impl Interner {
     /// Hashes of all locations, their places in the table brought into the cache.
     fn location_hashes(&self, profile: &Profile<'_>, buffer: &mut InternBuffer) {
         let columns = profile.columns;
-        let mut touched = 0;
         buffer.hashes.clear();
         for location in &columns.locations {
             let mapping = mapping_of(location, &buffer.mappings);
@@ -333,10 +332,9 @@ impl Interner {
                     }
                 }
             }
-            touched ^= self.locations.touch(hash);
             buffer.hashes.push(hash);
         }
-        std::hint::black_box(touched);
+        self.locations.touch(buffer.hashes.iter());
     }
 
     /// Fills `buffer.label_sets`, one per sample, or leaves it empty.
@@ -401,15 +399,14 @@ impl Interner {
         let unknown = std::mem::take(&mut buffer.unknown);
         for handful in unknown.chunks(HANDFUL) {
             buffer.path.clear();
-            let mut touched = 0;
+            buffer.hashes.clear();
             for &sample in handful {
                 let begin = buffer.path.len();
                 let frames = stack_of(sample).iter().rev().map(|location| buffer.frames[location.position()]);
                 self.paths.beginnings(frames, &mut buffer.path);
-                let near_leaf = buffer.path[begin..].iter().rev().skip(1).take(TOUCHED_NEAR_LEAF);
-                near_leaf.for_each(|&hash| touched ^= self.nodes.touch(hash));
+                buffer.hashes.extend(buffer.path[begin..].iter().rev().skip(1).take(TOUCHED_NEAR_LEAF));
             }
-            std::hint::black_box(touched);
+            self.nodes.touch(buffer.hashes.iter());
             let mut begin = 0;
             for &sample in handful {
                 let stack = stack_of(sample);
@@ -530,17 +527,15 @@ impl Interner {
         let columns = profile.columns;
         hashes.clear();
         hashes.reserve(columns.sample_count());
-        let mut touched = 0;
         let mut start = 0usize;
         for &end in &columns.stack_ends {
             let stack = &columns.stacks[start..end as usize];
             start = end as usize;
             self.paths.reach(stack.len());
             let hash = self.paths.path(stack.iter().rev().map(|location| frames[location.position()]));
-            touched ^= self.nodes.touch(hash);
             hashes.push(hash);
         }
-        std::hint::black_box(touched);
+        self.nodes.touch(hashes.iter());
     }
 
     fn header(&mut self, tables: &Tables, profile: &Profile<'_>, buffer: &InternBuffer) -> u32 {
