@@ -194,7 +194,8 @@ impl SymbolTable {
     /// once as the machine can have.
     #[inline]
     pub(crate) fn touch<'a>(&self, hashes: impl Iterator<Item = &'a PathHash>) {
-        let first_ids = hashes.map(|hash| self.groups.get(self.home(hash.words())).map_or(0, |group| group.0[0][3]));
+        let first_ids =
+            hashes.map(|hash| self.groups.get(self.home(hash.words())).map_or(0, |group| group.0[0][3]));
         // The sum is of no use, but an unused read would be left out.
         std::hint::black_box(first_ids.fold(0, |all, id| all ^ id));
     }

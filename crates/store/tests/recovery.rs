@@ -133,6 +133,17 @@ async fn what_was_dropped_as_torn_can_be_pushed_again() {
 }
 
 #[tokio::test]
+async fn c105_a_log_cut_within_its_file_header_holds_nothing() {
+    let (disk, _) = written(1).await;
+    let name = log_name(&disk);
+    let bytes = read(&disk, &name);
+    for length in 0..16 {
+        let (_, store) = with_log(&name, &bytes[..length]).await;
+        assert_eq!((content(&store).len(), store.recovery().records), (0, 0), "{length} bytes");
+    }
+}
+
+#[tokio::test]
 async fn a_log_of_a_finished_generation_is_not_read_again() {
     let (disk, all) = written(4).await;
     let name = log_name(&disk);

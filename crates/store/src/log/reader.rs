@@ -35,6 +35,8 @@ pub(crate) enum LogDamage {
 pub(crate) struct LogFile {
     bytes: Vec<u8>,
     offset: usize,
+    /// Whether the file header was looked at; `offset` does not tell, a file can be empty.
+    is_begun: bool,
     decompressor: zstd::bulk::Decompressor<'static>,
     record: Vec<u8>,
 }
@@ -60,12 +62,19 @@ pub(crate) enum LogItem<'a> {
 impl LogFile {
     /// A file of these bytes.
     pub(crate) fn new(bytes: Vec<u8>) -> io::Result<Self> {
-        Ok(Self { bytes, offset: 0, decompressor: zstd::bulk::Decompressor::new()?, record: Vec::new() })
+        Ok(Self {
+            bytes,
+            offset: 0,
+            is_begun: false,
+            decompressor: zstd::bulk::Decompressor::new()?,
+            record: Vec::new(),
+        })
     }
 
     /// The next record or damage; `None` at the end.
     pub(crate) fn next(&mut self) -> Option<LogItem<'_>> {
-        if self.offset == 0 {
+        if !self.is_begun {
+            self.is_begun = true;
             self.offset = FILE_HEADER_LENGTH.min(self.bytes.len());
             if let Err(Damaged(reason)) = frame::read_file_header(&self.bytes) {
                 tracing::debug!(reason, "log header");

@@ -14,8 +14,8 @@ use block::{NONE, Series, StoredHeader};
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashTable};
 use profile::{
-    LabelSet, LabelValue, Location, LocationIndex, MappingIndex, Profile, SampleLabel, SeriesType, StringIndex,
-    Temporality, TypedColumn, ValueType,
+    LabelSet, LabelValue, Location, LocationIndex, MappingIndex, Profile, SampleLabel, SeriesType,
+    StringIndex, Temporality, TypedColumn, ValueType,
 };
 
 use super::{rows::RowBuffer, tables::Tables};
@@ -317,7 +317,8 @@ impl Interner {
         buffer.hashes.clear();
         for location in &columns.locations {
             let mapping = mapping_of(location, &buffer.mappings);
-            let mut hash = self.keys.of(&[join_words(mapping, u32::from(location.is_folded)), location.address]);
+            let mut hash =
+                self.keys.of(&[join_words(mapping, u32::from(location.is_folded)), location.address]);
             for line in columns.location_lines(location) {
                 let function = buffer.functions[line.function.position()];
                 match u32::try_from(line.line) {
