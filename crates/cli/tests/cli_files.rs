@@ -1,5 +1,7 @@
 //! The commands over files, without any server: answers, exit codes, streams (D28).
 
+#![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
+
 use std::{
     io::{Read, Write},
     path::{Path, PathBuf},

@@ -3,6 +3,8 @@
 //! What was answered 200 for must be there after every start, once and as it was sent; what was not may be there or not,
 //! but never in part; differences of a cumulative source must add up to what its counter says.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
+
 mod support;
 
 use std::{

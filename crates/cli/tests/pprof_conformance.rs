@@ -4,6 +4,8 @@
 //! Known differences, checked as such: a negative value is dropped (C009), and a row of names that the tool prints over
 //! several lines cannot be compared (C011's file has line feeds in a name).
 
+#![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
+
 mod support;
 
 use std::{

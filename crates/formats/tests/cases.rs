@@ -2,6 +2,8 @@
 //!
 //! Long because it is one list of cases, each a short test of its own.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
+
 use formats::{DecodeError, DecodeErrorKind, Decoder, Limits, encode_pprof, gzip};
 use profile::{AlteredReason, LabelValue, MappingIndex};
 use testkit::{
@@ -84,6 +86,7 @@ fn c002_pprof_string0_not_empty() {
 }
 
 #[test]
+#[allow(clippy::type_complexity, reason = "a table of names and changes, used once")]
 fn c003_pprof_index_out_of_range() {
     const WRONG: i64 = 100_500;
     let variants: [(&str, fn(&mut Profile)); 14] = [

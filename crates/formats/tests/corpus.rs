@@ -1,5 +1,7 @@
 //! Recorded profiles of other projects, where they are on the machine.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
+
 use std::path::{Path, PathBuf};
 
 use formats::{Decoder, Limits, encode_pprof, gzip};

@@ -1,6 +1,8 @@
 //! Seeded damage to good bodies: no decoder panics, works or allocates beyond its bounds (R1, D20, D33).
 //!
 //! `EVERFLAME_FUZZ_SEED` and `EVERFLAME_FUZZ_CASES` choose another run; the output names both.
+
+#![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
 #![allow(unsafe_code)]
 
 use std::{
@@ -79,7 +81,10 @@ fn setting(name: &str, otherwise: u64) -> u64 {
 fn fuzz(name: &str, seeds: &[Vec<u8>], body: fn(&mut Decoder, &[u8]) -> usize) {
     let seed = setting("EVERFLAME_FUZZ_SEED", 20_260_101);
     let cases = setting("EVERFLAME_FUZZ_CASES", 20_000);
-    println!("{name}: {cases} cases, seed {seed}");
+    #[allow(clippy::print_stdout)]
+    {
+        println!("{name}: {cases} cases, seed {seed}");
+    }
     let mut random = Random::new(seed, 11);
     let mut decoder = Decoder::new();
     for case in 0..cases {

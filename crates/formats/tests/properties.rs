@@ -1,5 +1,7 @@
 //! Laws that hold for every valid profile.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
+
 use formats::{Decoder, Limits, encode_pprof, gzip};
 use proptest::prelude::*;
 use testkit::{Oracle, Plain, arbitrary};

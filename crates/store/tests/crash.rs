@@ -3,6 +3,8 @@
 //! What was acknowledged must be there after every cut, once and as it was; what was not may be there or not, but never
 //! in part. The same cycles on a disk whose syncs do nothing must be found out, or the test would prove nothing.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
+
 mod support;
 
 use std::{

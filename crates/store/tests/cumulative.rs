@@ -1,5 +1,7 @@
 //! Cumulative sources become deltas, through retries, flushes and crashes (D8).
 
+#![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
+
 mod support;
 
 use store::{Outcome, PushError, Store};

@@ -1,5 +1,7 @@
 //! What a push leads to: visible at once, once, and still there after flush and restart.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
+
 mod support;
 
 use profile::{ProfileId, Tenant, TimeRange, Timestamp};

@@ -1,5 +1,7 @@
 //! What a start makes of log files that a crash or a bad disk left behind.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
+
 mod support;
 
 use std::sync::Arc;

@@ -1,4 +1,6 @@
 //! Datasets for tests, made from text stacks or from pprof bodies.
+
+#![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
 #![allow(dead_code, reason = "each test file uses a part")]
 
 use std::sync::Arc;

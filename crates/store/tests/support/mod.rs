@@ -1,5 +1,6 @@
 //! Shared by the store's system tests: small profiles, and what a store says it holds.
 
+#![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
 #![allow(dead_code)]
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
