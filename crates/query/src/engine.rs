@@ -76,15 +76,28 @@ impl Engine {
         Progress::new(control, self.query_bytes_max)
     }
 
-    /// What the tenants have at this instant.
-    pub(crate) fn datasets(&self, tenants: &[Tenant], range: TimeRange) -> Vec<Arc<dyn Dataset>> {
+    /// What the tenants have at this instant. A block that cannot be read is an error of the query: an answer without
+    /// it would look whole.
+    pub(crate) fn datasets(
+        &self,
+        tenants: &[Tenant],
+        range: TimeRange,
+    ) -> Result<Vec<Arc<dyn Dataset>>, QueryError> {
         match &self.source {
-            Source::Fixed(datasets) => datasets.clone(),
+            Source::Fixed(datasets) => Ok(datasets.clone()),
             Source::Store(store) => {
                 let mut tenants: Vec<&Tenant> = tenants.iter().collect();
                 tenants.sort_unstable();
                 tenants.dedup();
-                tenants.into_iter().flat_map(|tenant| store.view(tenant, range).datasets).collect()
+                let mut datasets = Vec::new();
+                for tenant in tenants {
+                    let mut view = store.view(tenant, range);
+                    if let Some(error) = view.unreadable.pop() {
+                        return Err(error.into());
+                    }
+                    datasets.append(&mut view.datasets);
+                }
+                Ok(datasets)
             }
         }
     }
@@ -95,7 +108,7 @@ impl Engine {
         selection: &'a Selection,
         progress: &Progress<'_>,
     ) -> Result<Vec<Part<'a>>, QueryError> {
-        scan(self.datasets(&selection.tenants, selection.range), selection, progress)
+        scan(self.datasets(&selection.tenants, selection.range)?, selection, progress)
     }
 
     /// Chosen profiles for a listing: of the types that are asked for, if any, and with at least one row that is taken.

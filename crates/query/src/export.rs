@@ -54,7 +54,7 @@ impl Engine {
     pub fn pprof(&self, selection: &Selection, control: &Control) -> QueryResult<Vec<u8>> {
         let mut progress = self.progress(control);
         // One view for all columns: a profile that arrives meanwhile is in all of them or in none.
-        let datasets = self.datasets(&selection.tenants, selection.range);
+        let datasets = self.datasets(&selection.tenants, selection.range)?;
         let parts = scan(datasets.clone(), selection, &progress)?;
         let all = matches!(selection.profile_type, TypeSelector::Default);
         let resolved = {
