@@ -1,4 +1,7 @@
 //! `everflame server`: every setting of the server's own table is a flag, a variable and a line of the file (D25).
+//!
+//! Before it serves, the process starts itself over once with the allocator's settings, which can be given only through
+//! the environment. Not here: what the settings mean and everything that runs (`server`).
 
 use std::path::PathBuf;
 
