@@ -3,75 +3,14 @@
 //! `EVERFLAME_FUZZ_SEED` and `EVERFLAME_FUZZ_CASES` choose another run; the output names both.
 
 #![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
-#![allow(unsafe_code)]
-
-use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    cell::Cell,
-};
 
 use formats::{Decoder, encode_pprof, gzip};
-use testkit::{Random, arbitrary, fuzz_folded, fuzz_inflate, fuzz_limits, fuzz_pprof, mutate};
-
-thread_local! {
-    static HELD: Cell<isize> = const { Cell::new(0) };
-    static PEAK: Cell<isize> = const { Cell::new(0) };
-}
-
-/// Counts what this thread holds, and the most that it held.
-struct Counting;
-
-fn book(bytes: isize) {
-    // at the end of a thread its counters are gone before its last memory is
-    let _ = HELD.try_with(|held| {
-        held.set(held.get() + bytes);
-        let _ = PEAK.try_with(|peak| peak.set(peak.get().max(held.get())));
-    });
-}
-
-fn signed(bytes: usize) -> isize {
-    isize::try_from(bytes).unwrap_or(isize::MAX)
-}
-
-// SAFETY: every call is passed on to the system's allocator unchanged; counting allocates nothing.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        book(signed(layout.size()));
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        book(-signed(layout.size()));
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        book(signed(layout.size()));
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // the old and the new block may exist at once
-        book(signed(size));
-        book(-signed(layout.size()));
-        // SAFETY: the caller's promise is passed on.
-        unsafe { System.realloc(pointer, layout, size) }
-    }
-}
+use testkit::{
+    CountingAllocator, Random, arbitrary, fuzz_folded, fuzz_inflate, fuzz_limits, fuzz_pprof, mutate, peak_of,
+};
 
 #[global_allocator]
-static ALLOCATOR: Counting = Counting;
-
-/// Memory that `work` needed at its peak beyond what was held before, bytes.
-fn peak_of<R>(work: impl FnOnce() -> R) -> (R, usize) {
-    let before = HELD.get();
-    PEAK.set(before);
-    let result = work();
-    (result, usize::try_from(PEAK.get() - before).unwrap_or_default())
-}
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 fn setting(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)

@@ -234,6 +234,11 @@ fn plan(generation: &Generation) -> Vec<BlockPlan> {
     plans
 }
 
+/// The blocks that a flush of a generation writes.
+pub(crate) fn encode_all(generation: &Generation) -> Result<Vec<bytes::Bytes>, StoreError> {
+    plan(generation).iter().map(|plan| encode(plan).map(|(bytes, _)| bytes)).collect()
+}
+
 fn encode(plan: &BlockPlan) -> Result<(bytes::Bytes, BlockSummary), StoreError> {
     let datasets = plan.datasets.iter();
     let attachments = plan.attachments.iter();

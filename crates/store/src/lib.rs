@@ -16,6 +16,7 @@ mod append;
 mod blocks;
 mod error;
 mod flush;
+mod fuzz;
 mod generation;
 mod hash;
 mod identity;
@@ -33,6 +34,7 @@ mod store;
 mod view;
 
 pub use error::StoreError;
+pub use fuzz::{ReplayedLog, log_of, log_records, replay_log};
 pub use memory::MemoryDataset;
 pub use options::{StoreOptions, StoreState, StoreStats};
 pub use pushed::{Accepted, Attachment, NewAttachment, NewProfile, Outcome, PushError, Ticket};

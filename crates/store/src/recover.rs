@@ -48,6 +48,19 @@ pub(crate) struct Recovered {
     pub(crate) report: RecoveryReport,
 }
 
+impl Recovered {
+    /// Nothing yet.
+    pub(crate) fn empty(next_generation: u64) -> Self {
+        Self {
+            sealed: Vec::new(),
+            blocks: Vec::new(),
+            next_generation,
+            last_sequence: 0,
+            report: RecoveryReport::default(),
+        }
+    }
+}
+
 /// Reads log files, opens blocks, removes what is no longer needed.
 pub(crate) async fn recover(
     disk: &Arc<dyn Disk>,
@@ -55,13 +68,7 @@ pub(crate) async fn recover(
     catalogue: &CatalogueState,
     recent: &mut RecentDigests,
 ) -> Result<Recovered, StoreError> {
-    let mut recovered = Recovered {
-        sealed: Vec::new(),
-        blocks: Vec::new(),
-        next_generation: catalogue.generation_unused(),
-        last_sequence: 0,
-        report: RecoveryReport::default(),
-    };
+    let mut recovered = Recovered::empty(catalogue.generation_unused());
     let failed =
         |what: &str, error: io::Error| StoreError::Io { what: what.to_owned(), reason: error.to_string() };
     for entry in disk.list(LOG_FOLDER).map_err(|error| failed(LOG_FOLDER, error))? {
@@ -118,7 +125,7 @@ fn remember_recent(blocks: &[Arc<OpenBlock>], recent: &mut RecentDigests) {
 }
 
 /// Reads one log file into a generation that takes no pushes.
-fn replay(
+pub(crate) fn replay(
     number: u64,
     mut file: LogFile,
     recent: &mut RecentDigests,

@@ -114,6 +114,18 @@ async fn c105_one_flipped_bit_in_the_middle_costs_no_more_than_its_record_and_wh
 }
 
 #[tokio::test]
+async fn a_record_that_a_disk_has_written_twice_is_used_once() {
+    let (disk, all) = written(40).await;
+    let name = log_name(&disk);
+    let mut bytes = read(&disk, &name);
+    let starts = frames(&bytes);
+    bytes.extend_from_within(starts[39]..);
+    let (_, store) = with_log(&name, &bytes).await;
+    assert_eq!(content(&store), all);
+    assert_eq!((store.recovery().records, store.recovery().unusable_records), (41, 1));
+}
+
+#[tokio::test]
 async fn a_damaged_file_header_costs_nothing() {
     let (disk, all) = written(4).await;
     let name = log_name(&disk);

@@ -1,10 +1,12 @@
 //! What tests and benches share: generators, an oracle, faulty disks, golden files. Never part of the program.
 
+mod allocator;
 pub mod arbitrary;
 mod fixtures;
 pub mod fleet;
 mod forgetful;
 mod fuzz_bodies;
+mod fuzz_log;
 mod load;
 mod mutate;
 mod oracle;
@@ -13,11 +15,13 @@ pub mod proto;
 mod random;
 mod shared;
 
+pub use allocator::{CountingAllocator, peak_of};
 pub use arbitrary::OwnedProfile;
 pub use fixtures::{fixture, fixture_path};
 pub use fleet::{Fleet, FleetOptions, FleetProfile};
 pub use forgetful::ForgetfulDisk;
 pub use fuzz_bodies::{fuzz_block, fuzz_folded, fuzz_inflate, fuzz_limits, fuzz_pprof};
+pub use fuzz_log::{FuzzedLog, fuzz_log, sealed_records};
 pub use load::{LoadPlan, LoadProfile, LoadReport, encoded, run_load};
 pub use mutate::mutate;
 pub use oracle::{Oracle, OracleFrame, OracleTable, OracleTree};

@@ -63,6 +63,15 @@ pub(super) fn write_frame(out: &mut Vec<u8>, sequence: u64, raw_length: u32, pay
     out.extend_from_slice(payload);
 }
 
+/// A file with these records as they are, numbered from 1 on.
+pub(crate) fn file_of(generation: u64, records: &[Vec<u8>]) -> Vec<u8> {
+    let mut file = file_header(generation).to_vec();
+    for (sequence, record) in (1..).zip(records) {
+        write_frame(&mut file, sequence, 0, record);
+    }
+    file
+}
+
 /// A whole frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Frame<'a> {

@@ -15,6 +15,7 @@ mod reader;
 
 pub(crate) use self::{
     committer::Log,
+    frame::file_of,
     reader::{LogDamage, LogFile, LogItem, read_log},
 };
 

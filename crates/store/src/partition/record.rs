@@ -211,6 +211,10 @@ fn replay_profile(
     let bytes = input.bytes()?;
     let baseline = if flags & HAS_BASELINE == 0 { None } else { Some(input.bytes()?) };
     let time = Timestamp(time);
+    if writer.known.contains_key(&id) {
+        // Pushing recognises a retry, so this is a frame that a disk has written twice.
+        return Err(Damaged("profile that is there already"));
+    }
     if !writer.holes.has_profile(tables, series, header) {
         return Ok(Replayed::NeedsLost);
     }
