@@ -4,12 +4,6 @@
 
 mod support;
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    process::Command,
-};
-
 use support::{Finished, TestServer, encoded, repository_file, run};
 
 const STACKS: &str = "main;work;hot 70\nmain;work 20\nmain;idle 10\n";
@@ -81,6 +75,24 @@ fn what_is_pushed_is_found_by_every_command() {
     let kept = kept.to_str().unwrap();
     done(&[&["pprof", "--id", id, "-o", kept], &at[..]].concat());
     assert_eq!(document(&["top", kept, "--json"]), document(&["top", &cpu, "--json"]));
+}
+
+#[test]
+fn a_sample_type_is_chosen_by_position_as_pprof_does() {
+    let server = TestServer::start(&[]);
+    let at = ["--server", &server.url];
+    let cpu = fixture("go-hot/cpu.pb.gz");
+    done(&[&["push", &cpu, "--service", "a", "--type", "cpu"], &at[..]].concat());
+    for index in ["0", "1", "samples", "cpu"] {
+        let options = ["--json", "--limit", "0", "--sample-index", index];
+        let remote = document(&[&["top", "{service_name=\"a\"}"], &options[..], &at[..]].concat());
+        assert_eq!(remote, document(&[&["top", &cpu], &options[..]].concat()), "{index}");
+    }
+    let beyond = run(&[&["top", "{service_name=\"a\"}", "--sample-index", "2"], &at[..]].concat());
+    assert_eq!(beyond.code, Some(2), "{beyond:?}");
+    assert!(beyond.stderr.contains("no sample type 2; it has process_cpu:samples:count:"), "{beyond:?}");
+    let nothing = run(&[&["top", "{service_name=\"b\"}", "--sample-index", "2"], &at[..]].concat());
+    assert_eq!(nothing.code, Some(0), "{nothing:?}");
 }
 
 #[test]
@@ -179,156 +191,6 @@ fn d12_without_a_range_old_profiles_are_found() {
     assert_eq!(all["total"], 100);
     let hour = run(&[&["top", "{service_name=\"a\"}", "--json", "--from", "now-1h"], &at[..]].concat());
     assert!(!hour.stdout.contains("\"total\":100"), "{hour:?}");
-}
-
-/// Flat and cum of every function by name: the same three times — from the file, from `go tool pprof`, and from the
-/// server after profefe's own `curl`. Exceptions: files that google/pprof refuses or that hold nothing.
-#[test]
-fn tables_of_files_servers_and_go_tool_pprof_are_equal() {
-    let server = TestServer::start(&[]);
-    let has_go = Command::new("go").arg("version").output().is_ok_and(|output| output.status.success());
-    let mut files = protobuf_files(&repository_file("fixtures"));
-    match testkit::skip_without_shared("tables of the shared corpus") {
-        Some(shared) => files.extend(protobuf_files(&shared.join("corpus/pprof"))),
-        None => assert!(!files.is_empty(), "the fixtures are part of the checkout"),
-    }
-    let (mut with_server, mut with_go, mut wrong, mut exceptions) = (0, 0, Vec::new(), Vec::new());
-    for (number, file) in files.iter().enumerate() {
-        let name = file.to_str().unwrap();
-        let local = run(&["top", name, "--raw-names", "--json", "--limit", "0"]);
-        if local.code != Some(0) {
-            continue;
-        }
-        let table: serde_json::Value = serde_json::from_str(&local.stdout).unwrap();
-        if table["total"] == 0 {
-            continue;
-        }
-        let service = format!("file-{number}");
-        let body = std::fs::read(file).unwrap();
-        let path = format!("/api/0/profiles?service={service}&type=other");
-        if server.post(&path, &body).status == 200 {
-            let sample_type = default_sample_type(name);
-            let selector = format!("{{service_name=\"{service}\"}}");
-            let mut ask =
-                vec!["top", &selector, "--raw-names", "--json", "--limit", "0", "--server", &server.url];
-            ask.extend(["--type", &sample_type, "--agg", "sum"]);
-            let remote = run(&ask);
-            with_server += 1;
-            if remote.code != Some(0) || rows(&remote.stdout) != rows(&local.stdout) {
-                wrong.push(format!(
-                    "{name}: server: {} {}",
-                    remote.stderr,
-                    differences(&remote.stdout, &local.stdout)
-                ));
-            }
-        }
-        // C009: negative values of a profile that is no difference are left out, and the person is told.
-        if local.stderr.contains("negative_value") {
-            exceptions.push(format!("C009: {name}"));
-            continue;
-        }
-        let unit = table["unit"].as_str().unwrap();
-        if let Some(mut theirs) = has_go.then(|| go_top(file, unit)).flatten() {
-            let mut ours = rows(&local.stdout);
-            // The tool names a mapping without a file after the profile's own file, and has no row for samples
-            // without a stack (C006).
-            let own = format!("[{}]", file.file_name().unwrap().to_string_lossy());
-            if let Some((flat, cum)) = theirs.remove(&own) {
-                let row = theirs.entry("<unknown>".into()).or_default();
-                *row = (row.0 + flat, row.1 + cum);
-            }
-            ours.remove("(no stack)");
-            with_go += 1;
-            if ours != theirs {
-                let ours_only: Vec<_> =
-                    ours.iter().filter(|(key, row)| theirs.get(*key) != Some(row)).take(3).collect();
-                let theirs_only: Vec<_> =
-                    theirs.iter().filter(|(key, row)| ours.get(*key) != Some(row)).take(3).collect();
-                wrong.push(format!("{name}: go: ours {ours_only:?}, theirs {theirs_only:?}"));
-            }
-        }
-    }
-    println!(
-        "{with_server} tables equal the server's, {with_go} go tool pprof's; exceptions: {exceptions:?}"
-    );
-    assert!(wrong.is_empty(), "{} differ:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(with_server > 5, "{with_server}");
-}
-
-/// Files below a folder that begin like protobuf or gzip.
-fn protobuf_files(folder: &Path) -> Vec<PathBuf> {
-    let (mut files, mut folders) = (Vec::new(), vec![folder.to_owned()]);
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-                continue;
-            }
-            let body = std::fs::read(&path).unwrap();
-            if matches!(body.first(), Some(0x0a | 0x1f)) {
-                files.push(path);
-            }
-        }
-    }
-    files.sort();
-    files
-}
-
-/// The sample type that `top FILE` shows.
-fn default_sample_type(file: &str) -> String {
-    let text = run(&["top", file, "--limit", "1"]).stdout;
-    let head = text.lines().next().unwrap_or_default();
-    let parts: Vec<&str> = head.split("  ·  ").collect();
-    if parts.len() > 2 { parts[1].to_owned() } else { String::new() }
-}
-
-type Rows = BTreeMap<String, (i64, i64)>;
-
-fn rows(document: &str) -> Rows {
-    let Ok(table) = serde_json::from_str::<serde_json::Value>(document) else { return Rows::new() };
-    let mut rows = Rows::new();
-    for row in table["rows"].as_array().unwrap() {
-        let known = rows.entry(row["name"].as_str().unwrap().to_owned()).or_default();
-        *known = (known.0 + row["self"].as_i64().unwrap(), known.1 + row["total"].as_i64().unwrap());
-    }
-    rows
-}
-
-fn differences(one: &str, other: &str) -> String {
-    let (one, other) = (rows(one), rows(other));
-    let differ: Vec<_> = one.iter().filter(|(name, row)| other.get(*name) != Some(row)).take(3).collect();
-    format!("{differ:?} of {} and {} rows", one.len(), other.len())
-}
-
-/// Flat and cum by name, as the real tool prints them in the profile's own unit.
-fn go_top(file: &Path, unit: &str) -> Option<Rows> {
-    let unit = if unit.is_empty() { "count" } else { unit };
-    let output = Command::new("go")
-        .args(["tool", "pprof", "-top", "-nodecount=0", "-nodefraction=0", "-symbolize=none"])
-        .arg(format!("-unit={unit}"))
-        .arg(file)
-        .output()
-        .ok()
-        .filter(|output| output.status.success())?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let number = |text: &str| -> Option<i64> {
-        let digits = text.trim_end_matches(|character: char| character.is_alphabetic() || character == '/');
-        digits.parse::<f64>().ok().map(|value| value.round() as i64)
-    };
-    let mut rows = Rows::new();
-    let table = text.lines().skip_while(|line| !line.trim_start().starts_with("flat")).skip(1);
-    for line in table {
-        let mut fields = line.split_ascii_whitespace();
-        let flat = number(fields.next()?)?;
-        let cum = number(fields.nth(2)?)?;
-        // "%  " stands before the name; the name may hold spaces itself.
-        let name = line.rsplit_once("%  ").map_or("", |(_, name)| name);
-        let name = name.trim_end_matches(" (inline)").trim_end_matches(" (partial-inline)");
-        let row = rows.entry(name.to_owned()).or_default();
-        *row = (row.0 + flat, row.1 + cum);
-    }
-    Some(rows)
 }
 
 #[test]

@@ -53,9 +53,9 @@ impl SeriesType {
 pub struct ProfileType {
     /// Profile name.
     pub name: String,
-    /// What is measured.
+    /// What is measured, may be empty.
     pub sample_type: String,
-    /// Its unit.
+    /// Its unit, may be empty.
     pub sample_unit: String,
     /// Period type, may be empty.
     pub period_type: String,
@@ -72,7 +72,7 @@ impl ProfileType {
     /// Reads the five-part form; the six-part form with `:delta` at the end is taken too.
     ///
     /// # Errors
-    /// When the number of parts is another, or name, type or unit is empty.
+    /// When the number of parts is another, or the name is empty. Everything else may be: pprof has columns without a type.
     pub fn parse(text: &str) -> Result<Self, ParseProfileTypeError> {
         let parts: Vec<&str> = text.split(':').collect();
         let wrong = || ParseProfileTypeError(text.chars().take(256).collect());
@@ -81,7 +81,7 @@ impl ProfileType {
             five if five.len() == 5 => five,
             _ => return Err(wrong()),
         };
-        if parts[..3].iter().any(|part| part.is_empty()) {
+        if parts[0].is_empty() {
             return Err(wrong());
         }
         Ok(Self {
@@ -123,6 +123,7 @@ mod tests {
         assert_eq!(ProfileType::parse(text).unwrap().to_string(), text);
         assert_eq!(ProfileType::parse(&format!("{text}:delta")).unwrap().to_string(), text);
         assert_eq!(ProfileType::parse("off_cpu:off_cpu:nanoseconds::").unwrap().period_type, "");
+        assert_eq!(ProfileType::parse("other::::").unwrap().to_string(), "other::::");
         for bad in ["", "cpu", "a:b:c", "a:b:c:d:e:f", ":a:b:c:d"] {
             assert!(ProfileType::parse(bad).is_err(), "{bad}");
         }

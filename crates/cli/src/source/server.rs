@@ -69,13 +69,34 @@ impl Remote {
     /// One selector, or two for a comparison.
     ///
     /// # Errors
-    /// When address or token cannot be used.
+    /// When address or token cannot be used, or a column is named by a position that the newest profile does not have.
     pub fn new(
         server: &ServerArguments,
         values: &ValueArguments,
         selectors: Vec<String>,
     ) -> Result<Self, Failure> {
-        Ok(Self { client: server.client()?, selectors, values: values.clone(), left_range: None })
+        let mut remote =
+            Self { client: server.client()?, selectors, values: values.clone(), left_range: None };
+        if let Some(position) = remote.values.sample_index.as_ref().and_then(|text| text.parse().ok()) {
+            remote.values.sample_index = remote.type_at(position)?;
+        }
+        Ok(remote)
+    }
+
+    /// The profile type at a position among the columns of the newest profile; `None` where there is no profile. Servers
+    /// know columns by name only, because the profiles of one answer may differ in their order.
+    fn type_at(&self, position: usize) -> Result<Option<String>, Failure> {
+        let of_any_type = ValueArguments { sample_index: None, profile_type: None, ..self.values.clone() };
+        let question = self.question(&of_any_type).with("limit", "1");
+        let reply = self.client.profiles(&question).map_err(failed)?;
+        let Some(newest) = reply.profiles.into_iter().next_back() else { return Ok(None) };
+        match newest.types.get(position) {
+            Some(named) => Ok(Some(named.clone())),
+            None => Err(Failure::Usage(format!(
+                "the newest profile has no sample type {position}; it has {}",
+                newest.types.join(", ")
+            ))),
+        }
     }
 
     /// Gives the left side of a comparison its own range.
@@ -99,12 +120,16 @@ impl Remote {
     /// Selector, type and range: what every operation knows.
     #[must_use]
     pub fn common(&self) -> Question {
+        self.question(&self.values)
+    }
+
+    fn question(&self, values: &ValueArguments) -> Question {
         let selector = Some(self.selector()).filter(|selector| !selector.is_empty());
         Question::new()
             .with_some("q", selector)
-            .with_some("type", self.values.wanted_type())
-            .with("from", self.values.from.as_deref().unwrap_or(FROM_ALWAYS))
-            .with("to", self.values.to.as_deref().unwrap_or(TO_ALWAYS))
+            .with_some("type", values.wanted_type())
+            .with("from", values.from.as_deref().unwrap_or(FROM_ALWAYS))
+            .with("to", values.to.as_deref().unwrap_or(TO_ALWAYS))
     }
 
     /// What operations over rows know as well.
