@@ -88,10 +88,11 @@ async fn of_racing_writers_none_loses_an_edit() {
             tokio::spawn(async move {
                 let mut catalogue = Catalogue::open(objects).await.unwrap();
                 for number in 0..40 {
-                    catalogue
-                        .append(&add(&format!("{writer}-{number:02}"), writer * 40 + number))
-                        .await
-                        .unwrap();
+                    let edit = add(&format!("{writer}-{number:02}"), writer * 40 + number);
+                    // A busy machine can make one writer lose every race for a while; it may try again.
+                    while let Err(error) = catalogue.append(&edit).await {
+                        assert!(error.to_string().contains("races"), "{error}");
+                    }
                 }
             })
         });

@@ -5,8 +5,9 @@
 //! systems really do: any unsynced tail may be there in part, any unsynced name may be there or not. Handles from before
 //! the crash are dead afterwards.
 //!
-//! To find out whether code syncs what it must, take the syncs out ([`ForgetfulDisk::ignore_sync_data`],
-//! [`ForgetfulDisk::ignore_sync_dir`]) and see the test fail; to crash at each step, count them
+//! To find out whether code syncs what it must, take the syncs out, all ([`ForgetfulDisk::ignore_sync_data`],
+//! [`ForgetfulDisk::ignore_sync_dir`]) or those of one folder ([`ForgetfulDisk::ignore_sync_data_in`],
+//! [`ForgetfulDisk::ignore_sync_dir_in`]), and see the test fail; to crash at each step, count them
 //! ([`ForgetfulDisk::steps`]) and then stop at each ([`ForgetfulDisk::stop_after`]).
 
 use std::{
@@ -37,8 +38,10 @@ struct State {
     /// Entries of each folder that survive.
     synced: BTreeMap<String, BTreeMap<String, Entry>>,
     free_bytes: u64,
-    syncs_data: bool,
-    syncs_dir: bool,
+    /// Folders whose files' syncs do nothing; the empty name stands for all.
+    data_unsynced: Vec<String>,
+    /// Folders whose names' syncs do nothing; the empty name stands for all.
+    names_unsynced: Vec<String>,
     steps: u64,
     stop_after: Option<u64>,
 }
@@ -53,6 +56,8 @@ enum Entry {
 struct FileState {
     bytes: Vec<u8>,
     synced: Vec<u8>,
+    /// What a sync would have kept, had the file been in the folder that it is renamed into later.
+    deferred: Option<Vec<u8>>,
     modified: SystemTime,
 }
 
@@ -65,8 +70,8 @@ impl Default for State {
             folders: root.clone(),
             synced: root,
             free_bytes: FREE_BYTES,
-            syncs_data: true,
-            syncs_dir: true,
+            data_unsynced: Vec::new(),
+            names_unsynced: Vec::new(),
             steps: 0,
             stop_after: None,
         }
@@ -99,6 +104,10 @@ impl ForgetfulDisk {
         state.life += 1;
         state.stop_after = None;
         for file in &mut state.files {
+            // It was never renamed into a folder that is not synced.
+            if let Some(kept) = file.deferred.take() {
+                file.synced = kept;
+            }
             let unsynced = file.bytes.len().saturating_sub(file.synced.len());
             let is_longer = file.bytes.starts_with(&file.synced);
             let kept = usize::try_from(choose(unsynced as u64)).unwrap_or(0);
@@ -133,12 +142,23 @@ impl ForgetfulDisk {
 
     /// From now on [`DiskFile::sync_data`] does nothing.
     pub fn ignore_sync_data(&self) {
-        self.lock().syncs_data = false;
+        self.ignore_sync_data_in("");
+    }
+
+    /// From now on [`DiskFile::sync_data`] does nothing for files that are in the folder or below it, or that are renamed
+    /// into it later.
+    pub fn ignore_sync_data_in(&self, folder: &str) {
+        self.lock().data_unsynced.push(folder.to_owned());
     }
 
     /// From now on [`Disk::sync_dir`] does nothing.
     pub fn ignore_sync_dir(&self) {
-        self.lock().syncs_dir = false;
+        self.ignore_sync_dir_in("");
+    }
+
+    /// From now on [`Disk::sync_dir`] does nothing for the folder and those below it.
+    pub fn ignore_sync_dir_in(&self, folder: &str) {
+        self.lock().names_unsynced.push(folder.to_owned());
     }
 
     /// Sets what [`Disk::free_space`] answers.
@@ -206,7 +226,29 @@ impl ForgetfulDisk {
     }
 }
 
+/// Whether a name is one of the folders or below one.
+fn is_below(name: &str, folders: &[String]) -> bool {
+    folders.iter().any(|folder| {
+        let rest = name.strip_prefix(folder.as_str());
+        folder.is_empty() || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    })
+}
+
 impl State {
+    /// Moves an entry; what its file was asked to keep is kept now, unless the new folder is one that is not synced.
+    fn rename(&mut self, from: &str, to: &str) -> io::Result<()> {
+        let file = self.file(from)?;
+        let ((from_folder, from_leaf), (to_folder, to_leaf)) = (split(from)?, split(to)?);
+        self.entries(to_folder)?.insert(to_leaf.to_owned(), Entry::File(file));
+        self.entries(from_folder)?.remove(from_leaf);
+        if let Some(kept) = self.files[file].deferred.take()
+            && !is_below(to, &self.data_unsynced)
+        {
+            self.files[file].synced = kept;
+        }
+        Ok(())
+    }
+
     fn check_power(&self) -> io::Result<()> {
         match self.stop_after {
             Some(limit) if self.steps >= limit => Err(io::Error::other("the power is gone")),
@@ -292,8 +334,14 @@ impl Disk for ForgetfulDisk {
         }
         let file = state.files.len();
         state.entries(folder)?.insert(leaf.to_owned(), Entry::File(file));
-        state.files.push(FileState { bytes: Vec::new(), synced: Vec::new(), modified: SystemTime::now() });
-        Ok(Box::new(ForgetfulFile { disk: self.clone(), life: state.life, file }))
+        state.files.push(FileState {
+            bytes: Vec::new(),
+            synced: Vec::new(),
+            deferred: None,
+            modified: SystemTime::now(),
+        });
+        let name = name.to_owned();
+        Ok(Box::new(ForgetfulFile { disk: self.clone(), life: state.life, file, name }))
     }
 
     fn open_append(&self, name: &str, length: u64) -> io::Result<Box<dyn DiskFile>> {
@@ -301,7 +349,8 @@ impl Disk for ForgetfulDisk {
         let file = state.file(name)?;
         let bytes = &mut state.files[file].bytes;
         bytes.truncate(usize::try_from(length).unwrap_or(usize::MAX));
-        Ok(Box::new(ForgetfulFile { disk: self.clone(), life: state.life, file }))
+        let name = name.to_owned();
+        Ok(Box::new(ForgetfulFile { disk: self.clone(), life: state.life, file, name }))
     }
 
     fn open(&self, name: &str) -> io::Result<Box<dyn DiskReader>> {
@@ -318,24 +367,16 @@ impl Disk for ForgetfulDisk {
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        let mut state = self.step()?;
-        let file = state.file(from)?;
-        let ((from_folder, from_leaf), (to_folder, to_leaf)) = (split(from)?, split(to)?);
-        state.entries(to_folder)?.insert(to_leaf.to_owned(), Entry::File(file));
-        state.entries(from_folder)?.remove(from_leaf);
-        Ok(())
+        self.step()?.rename(from, to)
     }
 
     fn rename_new(&self, from: &str, to: &str) -> io::Result<()> {
         let mut state = self.step()?;
-        let file = state.file(from)?;
-        let ((from_folder, from_leaf), (to_folder, to_leaf)) = (split(from)?, split(to)?);
+        state.file(from)?;
         if state.entry(to).is_ok() {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        state.entries(to_folder)?.insert(to_leaf.to_owned(), Entry::File(file));
-        state.entries(from_folder)?.remove(from_leaf);
-        Ok(())
+        state.rename(from, to)
     }
 
     fn remove(&self, name: &str) -> io::Result<()> {
@@ -373,7 +414,7 @@ impl Disk for ForgetfulDisk {
     fn sync_dir(&self, folder: &str) -> io::Result<()> {
         let mut state = self.step()?;
         let entries = state.entries(folder)?.clone();
-        if state.syncs_dir {
+        if !is_below(folder, &state.names_unsynced) {
             for (name, entry) in &entries {
                 // A new folder is durable with its name; what is in it is not.
                 if *entry == Entry::Folder {
@@ -396,6 +437,8 @@ struct ForgetfulFile {
     disk: ForgetfulDisk,
     life: u64,
     file: usize,
+    /// Its name when it was opened.
+    name: String,
 }
 
 impl ForgetfulFile {
@@ -417,9 +460,16 @@ impl DiskFile for ForgetfulFile {
 
     fn sync_data(&mut self) -> io::Result<()> {
         let mut state = self.step()?;
-        if state.syncs_data {
-            let file = &mut state.files[self.file];
+        if is_below(&self.name, &state.data_unsynced) {
+            return Ok(());
+        }
+        // Not known yet whether the file goes into a folder that is not synced.
+        let is_decided = state.data_unsynced.is_empty();
+        let file = &mut state.files[self.file];
+        if is_decided {
             file.synced.clone_from(&file.bytes);
+        } else {
+            file.deferred = Some(file.bytes.clone());
         }
         Ok(())
     }
@@ -472,6 +522,33 @@ mod tests {
         assert_eq!(disk.file_names(), ["log/1"]);
         assert_eq!(disk.read("log/1").unwrap(), b"kept");
         assert!(file.append(b"x").is_err(), "a handle from before the crash");
+    }
+
+    #[test]
+    fn a_sync_is_taken_out_for_one_folder_alone() {
+        let disk = ForgetfulDisk::new();
+        disk.ignore_sync_data_in("blocks");
+        disk.ignore_sync_dir_in("log");
+        for folder in ["blocks", "catalogue", "log", "tmp"] {
+            disk.create_folder(folder).unwrap();
+        }
+        for (temporary, name) in [("tmp/1", "blocks/one"), ("tmp/2", "catalogue/one"), ("tmp/3", "log/one")] {
+            let mut file = disk.create(temporary).unwrap();
+            file.append(b"kept").unwrap();
+            file.sync_data().unwrap();
+            disk.rename_new(temporary, name).unwrap();
+        }
+        let mut file = disk.create("catalogue/direct").unwrap();
+        file.append(b"kept").unwrap();
+        file.sync_data().unwrap();
+        for folder in ["blocks", "catalogue", "log", "tmp"] {
+            disk.sync_dir(folder).unwrap();
+        }
+        disk.crash();
+        assert_eq!(disk.file_names(), ["blocks/one", "catalogue/direct", "catalogue/one"]);
+        assert_eq!(disk.read("blocks/one").unwrap(), b"");
+        assert_eq!(disk.read("catalogue/one").unwrap(), b"kept");
+        assert_eq!(disk.read("catalogue/direct").unwrap(), b"kept");
     }
 
     #[test]
