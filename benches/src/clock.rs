@@ -26,11 +26,6 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
     (thread_seconds() - before, out)
 }
 
-/// The least of several runs: what the work takes when nothing disturbs it.
-pub fn best_of(rounds: usize, mut work: impl FnMut() -> f64) -> f64 {
-    (0..rounds).map(|_| work()).fold(f64::INFINITY, f64::min)
-}
-
 /// User and system seconds of all children that were waited for so far (100 ticks a second).
 ///
 /// # Errors

@@ -25,8 +25,8 @@ const NODES_MAX: usize = 8192;
 /// # Errors
 /// When the set is refused or cannot be read back.
 pub fn measure(sets: &mut Sets) -> Result<Vec<Figure>, BenchError> {
-    let services = ingest_all(sets.one()?)?;
-    let head = services.values().next().ok_or("the set has no service")?.snapshot();
+    let taken = ingest_all(sets.one()?)?;
+    let head = taken.services.values().next().ok_or("the set has no service")?.snapshot();
     let packed = pack(head.as_ref())?;
     let mut figures = one_dataset("merge-block", &packed, 2.5, 60.0)?;
     figures.extend(one_dataset("merge-head", &head, 5.0, 150.0)?);

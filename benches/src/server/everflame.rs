@@ -130,14 +130,15 @@ impl Server {
         Ok((reply.status().as_u16(), reply.body_mut().read_to_string()?))
     }
 
-    /// A number of `/metrics`, 0 where it is not there.
+    /// A number of `/metrics`.
     ///
     /// # Errors
-    /// When there is no answer.
+    /// When there is no answer or no such number: a figure that is not there must not pass for 0.
     pub fn metric(&self, name: &str) -> Result<f64, BenchError> {
         let text = self.agent.get(&format!("{}/metrics", self.url)).call()?.body_mut().read_to_string()?;
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        Ok(line.and_then(|value| value.trim().parse().ok()).unwrap_or(0.0))
+        line.and_then(|value| value.trim().parse().ok())
+            .ok_or_else(|| format!("/metrics has no {name}").into())
     }
 
     /// CPU seconds so far, all threads.

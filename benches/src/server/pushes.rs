@@ -13,7 +13,6 @@ use super::{
 };
 use crate::{
     BenchError,
-    clock::best_of,
     figure::{Figure, Limit},
 };
 
@@ -21,20 +20,30 @@ use crate::{
 struct Measured {
     pushed: Pushed,
     cpu: f64,
-    /// (records, bytes) of the log, sampled while the set was pushed.
+    /// Profiles that the server says it keeps.
+    kept: f64,
+    /// Flushes while the set was pushed: after each, records carry their symbols once more.
+    flushes: f64,
+    /// (records, bytes) of the log, sampled while the set was pushed, and once when it was.
     log: Vec<(f64, f64)>,
+    /// The best of one run before and one after.
+    gzip: f64,
 }
 
 impl Measured {
     fn fault(&self) -> Option<String> {
         let lost = self.pushed.sent - self.pushed.ok;
-        (lost > 0).then(|| {
-            format!("{lost} of {} refused: {}", self.pushed.sent, self.pushed.error.as_deref().unwrap_or(""))
-        })
+        if lost > 0 {
+            let error = self.pushed.error.as_deref().unwrap_or("");
+            return Some(format!("{lost} of {} refused: {error}", self.pushed.sent));
+        }
+        let kept = self.kept;
+        (kept != self.pushed.ok as f64).then(|| format!("{kept} kept of {} acknowledged", self.pushed.ok))
     }
 }
 
 fn push(bench: &Bench, server: &Server, set: &DrawnSet) -> Result<Measured, BenchError> {
+    let gzip = set.gzip_seconds()?;
     let before = server.cpu_seconds()?;
     let done = AtomicBool::new(false);
     let mut log = Vec::new();
@@ -45,21 +54,28 @@ fn push(bench: &Bench, server: &Server, set: &DrawnSet) -> Result<Measured, Benc
             pushed
         });
         while !done.load(Ordering::SeqCst) {
-            let records = server.metric("everflame_log_records_total");
-            let bytes = server.metric("everflame_log_written_bytes_total");
-            if let (Ok(records), Ok(bytes)) = (records, bytes) {
-                log.push((records, bytes));
-            }
+            // a server too busy to answer leaves a gap; the sample below tells when it never answers
+            log.extend(log_so_far(server));
             thread::sleep(Duration::from_millis(250));
         }
         pusher.join().unwrap_or_else(|_| Err("the pusher panicked".to_owned()))
     })?;
+    log.push(log_so_far(server)?);
+    let flushes = server.metric("everflame_flushes_total")?;
     server.settle()?;
-    Ok(Measured { pushed, cpu: server.cpu_seconds()? - before, log })
+    let cpu = server.cpu_seconds()? - before;
+    let kept = server.metric("everflame_store_profiles_total")?;
+    Ok(Measured { pushed, cpu, kept, flushes, log, gzip: gzip.min(set.gzip_seconds()?) })
 }
 
-fn cpu_figure(name: &str, measured: &Measured, set: &DrawnSet, limit: f64) -> Result<Figure, BenchError> {
-    let gzip = best_of(2, || set.gzip_seconds().unwrap_or(f64::INFINITY));
+/// Records of the log and their bytes.
+fn log_so_far(server: &Server) -> Result<(f64, f64), BenchError> {
+    let records = server.metric("everflame_log_records_total")?;
+    Ok((records, server.metric("everflame_log_written_bytes_total")?))
+}
+
+fn cpu_figure(name: &str, measured: &Measured, set: &DrawnSet, limit: f64) -> Figure {
+    let gzip = measured.gzip;
     let each = |seconds: f64| seconds / set.len() as f64 * 1e6;
     let reference = format!(
         "gzip -dc {:.0} us each; {} profiles, server {:.0} us each until settled",
@@ -67,8 +83,7 @@ fn cpu_figure(name: &str, measured: &Measured, set: &DrawnSet, limit: f64) -> Re
         measured.pushed.ok,
         each(measured.cpu)
     );
-    Ok(Figure::new(name, measured.cpu / gzip, "×", Limit::AtMost(limit), reference)
-        .with_fault(measured.fault()))
+    Figure::new(name, measured.cpu / gzip, "×", Limit::AtMost(limit), reference).with_fault(measured.fault())
 }
 
 /// `mix-cpu`, `mix-rss`.
@@ -82,7 +97,7 @@ pub fn mix(bench: &Bench) -> Result<Vec<Figure>, BenchError> {
     let rss = server.memory_mb("VmRSS")?;
     let peak = server.memory_mb("VmHWM")?;
     Ok(vec![
-        cpu_figure("mix-cpu", &measured, &set, 1.0)?,
+        cpu_figure("mix-cpu", &measured, &set, 1.0),
         Figure::new(
             "mix-rss",
             rss,
@@ -96,35 +111,54 @@ pub fn mix(bench: &Bench) -> Result<Vec<Figure>, BenchError> {
 
 /// `one-cpu`, `one-log`, `one-folder`.
 ///
+/// The server runs with the settings it comes with. "At the end of `one`" is the last tenth of the set: by then a record
+/// names few stacks that the log does not have yet. Should a flush fall into the push, symbols begin anew and the
+/// figure can only be the larger; the line says how many did. The folder is measured when all profiles are in blocks,
+/// with whatever is left of the log counted.
+///
 /// # Errors
 /// When server or generator fail.
 pub fn one(bench: &Bench) -> Result<Vec<Figure>, BenchError> {
     let set = bench.generator.set("one", "one", &[])?;
     let server = bench.binary.start("one", &[])?;
     let measured = push(bench, &server, &set)?;
-    // The last tenth of the set, by the samples next to it.
-    let last = measured.log.last().copied().unwrap_or((0.0, 0.0));
-    let first =
-        measured.log.iter().copied().rfind(|(records, _)| *records <= last.0 * 0.9).unwrap_or((0.0, 0.0));
-    let record = (last.1 - first.1) / (last.0 - first.0).max(1.0);
+    let (first, last) = last_tenth(&measured.log).ok_or("the log was not seen to grow")?;
+    let record = (last.1 - first.1) / (last.0 - first.0);
+    let unlogged = (last.0 < measured.pushed.ok as f64)
+        .then(|| format!("{:.0} records for {} profiles", last.0, measured.pushed.ok));
     let folder = server.disk_bytes()? as f64 / measured.pushed.ok.max(1) as f64;
     Ok(vec![
-        cpu_figure("one-cpu", &measured, &set, 1.3)?,
+        cpu_figure("one-cpu", &measured, &set, 1.3),
         Figure::new(
             "one-log",
             record / 1e3,
             "kB",
             Limit::AtMost(1.6),
-            format!("log record per profile, records {:.0} to {:.0}", first.0, last.0),
-        ),
+            format!(
+                "log record per profile, records {:.0} to {:.0}; all {:.2} kB; {:.0} flushes before",
+                first.0,
+                last.0,
+                last.1 / last.0 / 1e3,
+                measured.flushes
+            ),
+        )
+        .with_fault(measured.fault().or(unlogged)),
         Figure::new(
             "one-folder",
             folder / 1e3,
             "kB",
             Limit::AtMost(3.0),
             format!("data folder per profile, settled; {:.0} blocks", server.metric("everflame_blocks")?),
-        ),
+        )
+        .with_fault(measured.fault()),
     ])
+}
+
+/// The last sample at or before nine tenths of the records, and the last of all.
+fn last_tenth(log: &[(f64, f64)]) -> Option<((f64, f64), (f64, f64))> {
+    let last = log.last().copied()?;
+    let first = log.iter().copied().rfind(|(records, _)| *records <= last.0 * 0.9)?;
+    Some((first, last))
 }
 
 /// `large-cpu`, `large-rss`.

@@ -30,10 +30,9 @@ fn totals_are_exact_while_pushes_run_and_heads_become_blocks() {
     assert!(report.faults.is_empty(), "{:#?}", report.faults);
     assert_eq!(report.acknowledged, profiles.len());
     assert_eq!(report.value, profiles.iter().map(|profile| profile.value).sum::<i64>());
-    assert_eq!(report.pairs, 200);
+    assert!(report.pairs >= 200, "{} pairs", report.pairs);
+    assert_eq!(report.pairs, report.pairs_tried);
     assert_eq!(report.merges, 20);
-    assert!(report.queries > 0, "no query ran while profiles were pushed");
-    let metrics = server.get("/metrics").text();
-    let flushes = metrics.lines().find_map(|line| line.strip_prefix("everflame_flushes_total "));
-    assert!(flushes.is_some_and(|count| count != "0"), "no head became a block:\n{metrics}");
+    assert!(report.queries_least > 0, "a querier got no answer while profiles were pushed");
+    assert!(report.pairs_flushes > 0, "no head became a block");
 }

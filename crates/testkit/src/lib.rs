@@ -22,7 +22,7 @@ pub use fleet::{Fleet, FleetOptions, FleetProfile};
 pub use forgetful::ForgetfulDisk;
 pub use fuzz_bodies::{fuzz_block, fuzz_folded, fuzz_inflate, fuzz_limits, fuzz_pprof};
 pub use fuzz_log::{FuzzedLog, fuzz_log, sealed_records};
-pub use load::{LoadPlan, LoadProfile, LoadReport, encoded, run_load};
+pub use load::{LoadPlan, LoadProfile, LoadReport, encoded, merged_total, run_load};
 pub use mutate::mutate;
 pub use oracle::{Oracle, OracleFrame, OracleTable, OracleTree};
 pub use plain::{Plain, PlainFrame, PlainLabel, PlainLocation, PlainMapping, PlainSample, PlainType};
