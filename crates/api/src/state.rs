@@ -1,6 +1,7 @@
 //! What every handler shares: store, engine, limits on memory and on work at once, counters.
 
 use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -191,8 +192,17 @@ pub(crate) async fn run_blocking<T: Send + 'static>(
 ) -> Result<T, ApiError> {
     match tokio::task::spawn_blocking(job).await {
         Ok(result) => result,
-        Err(_) => Err(ApiError::internal("the request could not be worked on; the server's log says why")),
+        Err(_) => Err(panicked()),
     }
+}
+
+/// Runs a few milliseconds of CPU work on this thread. A panic of the job is an error of this request alone.
+pub(crate) fn in_place<T>(job: impl FnOnce() -> T) -> Result<T, ApiError> {
+    catch_unwind(AssertUnwindSafe(job)).map_err(|_| panicked())
+}
+
+fn panicked() -> ApiError {
+    ApiError::internal("the request could not be worked on; the server's log says why")
 }
 
 struct CancelOnDrop(Arc<AtomicBool>);

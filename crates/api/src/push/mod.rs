@@ -1,7 +1,7 @@
 //! The way of a pushed profile, the same for every API.
 //!
 //! An API turns its request into [`PushRequest`]s: tenant, labels as sent, how the name is found, the body. Here the
-//! body is decoded on the blocking pool, labels, name and time get their rules, the store takes the profile in and its
+//! body is decoded (small ones where they were read, others on the blocking pool), labels, name and time get their rules, the store takes the profile in and its
 //! log record is waited for. Only then is there a [`PushReply`], so what a client sees acknowledged is on disk.
 //!
 //! Not here: formats (`formats`), retries and durability (`store`), what a request looks like on the wire.
@@ -29,7 +29,10 @@ pub use name::NameRule;
 pub use text::TextType;
 pub use time::{ClientTime, Start, start_of};
 
-use crate::{ApiError, ApiState, Claim, ErrorKind, limits, state::run_blocking};
+use crate::{
+    ApiError, ApiState, Claim, ErrorKind, limits,
+    state::{in_place, run_blocking},
+};
 
 /// The response header that says what of a profile was changed or left out (D14).
 pub const ALTERED_HEADER: &str = "everflame-altered";
@@ -217,35 +220,89 @@ fn count(
 
 type Pushed = Result<(PushReply, Ticket), ApiError>;
 
+/// Bodies of a request up to which it is worked on where it was read, bytes: a few milliseconds of work, for which two
+/// changes of thread and caches gone cold would cost a third more.
+const IN_PLACE_BYTES_MAX: usize = 128 << 10;
+
 async fn decode_all(state: &Arc<ApiState>, requests: Vec<PushRequest>) -> Result<Vec<Pushed>, ApiError> {
     let slot = state.push_slot().await?;
+    let bytes: usize = requests.iter().map(|request| request.body.len()).sum();
+    let (done, rest) = if bytes <= IN_PLACE_BYTES_MAX {
+        in_place(|| decode_small(state, requests))?
+    } else {
+        (Vec::new(), requests)
+    };
+    if rest.is_empty() {
+        return Ok(done);
+    }
     let state = Arc::clone(state);
     run_blocking(move || {
         let _slot = slot;
-        Ok(requests.into_iter().map(|request| decode_one(&state, request)).collect())
+        Ok(done.into_iter().chain(rest.into_iter().map(|request| decode_one(&state, request))).collect())
     })
     .await
 }
 
+/// Decodes bodies as long as they are as small inside as they look; gives back the others, in their order.
+fn decode_small(state: &ApiState, requests: Vec<PushRequest>) -> (Vec<Pushed>, Vec<PushRequest>) {
+    let mut done = Vec::with_capacity(requests.len());
+    let mut requests = requests.into_iter();
+    while let Some(request) = requests.next() {
+        match decode_with(state, &request, Growth::Refused) {
+            Some(pushed) => done.push(pushed),
+            None => return (done, std::iter::once(request).chain(requests).collect()),
+        }
+    }
+    (done, Vec::new())
+}
+
 /// Decodes a body and hands it to the store: CPU work without waiting.
 fn decode_one(state: &ApiState, request: PushRequest) -> Pushed {
+    decode_with(state, &request, Growth::Allowed)
+        .unwrap_or_else(|| Err(ApiError::internal("a body was neither decoded nor refused")))
+}
+
+/// Whether a body that inflates to more than was guessed is tried again with more memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Growth {
+    Allowed,
+    Refused,
+}
+
+/// `None` where the body needs more memory and growth is refused.
+fn decode_with(state: &ApiState, request: &PushRequest, growth: Growth) -> Option<Pushed> {
+    let guess = inflated_guess(&request.body);
+    if growth == Growth::Refused && guess > GUESS_MIN {
+        return None;
+    }
+    let mut claim = match state.memory.claim(guess) {
+        Ok(claim) => claim,
+        Err(error) => return Some(Err(error)),
+    };
     let mut decoder = state.take_decoder();
-    let mut claim = state.memory.claim(inflated_guess(&request.body))?;
     let mut decoder_limits = limits::decoder();
     decoder_limits.keep_negative = request.negatives == Negatives::Keep;
-    let result = loop {
+    let pushed = loop {
         decoder_limits.inflated_bytes_max = claim.bytes();
-        let tried = decode_and_store(state, &request, &mut decoder, &decoder_limits);
-        match tried {
-            Err(error) if error.kind == DecodeErrorKind::TooLarge && grown(&mut claim)? => {}
-            Err(error) => break Err(error.into()),
-            Ok(result) => break result,
+        match decode_and_store(state, request, &mut decoder, &decoder_limits) {
+            Err(error) if error.kind == DecodeErrorKind::TooLarge => {
+                if growth == Growth::Refused {
+                    break None;
+                }
+                match grown(&mut claim) {
+                    Ok(true) => {}
+                    Ok(false) => break Some(Err(error.into())),
+                    Err(error) => break Some(Err(error)),
+                }
+            }
+            Err(error) => break Some(Err(error.into())),
+            Ok(pushed) => break Some(pushed),
         }
     };
     if claim.bytes() <= KEPT_DECODER_BYTES_MAX {
         state.keep_decoder(decoder);
     }
-    result
+    pushed
 }
 
 /// Makes the claim larger for another try; `false` when it has the whole limit already.
@@ -257,11 +314,12 @@ fn grown(claim: &mut Claim) -> Result<bool, ApiError> {
     Ok(true)
 }
 
+/// Smallest claim, bytes: larger than nearly all profiles, so that no body is tried twice for little.
+const GUESS_MIN: usize = 1 << 20;
+
 /// How many bytes a body will have after inflation, as far as it says so. A wrong guess costs a second try, never
 /// memory: the decoder stops at what was claimed.
 fn inflated_guess(body: &[u8]) -> usize {
-    /// Smallest claim, bytes: larger than nearly all profiles, so that no body is tried twice for little.
-    const GUESS_MIN: usize = 1 << 20;
     /// Deflate makes nothing more than this many times smaller.
     const DEFLATE_RATIO_MAX: usize = 1032;
     let said = match body {
