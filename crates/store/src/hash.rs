@@ -6,6 +6,8 @@
 
 use std::hash::{BuildHasher, RandomState};
 
+use xxhash_rust::xxh3::xxh3_128_with_seed;
+
 /// Multiplies to 128 bits and folds the halves.
 #[inline]
 fn fold(left: u64, right: u64) -> u64 {
@@ -50,6 +52,13 @@ impl HashKeys {
         PathHash { lanes: [fold(first ^ word, first_key), fold(second ^ word, second_key)] }
     }
 
+    /// The hash of some bytes.
+    #[inline]
+    pub(crate) fn of_bytes(&self, bytes: &[u8]) -> PathHash {
+        let (first, second) = halves(xxh3_128_with_seed(bytes, self.start[0]));
+        PathHash { lanes: [first, second] }
+    }
+
     /// The hash of some words.
     #[inline]
     pub(crate) fn of(&self, words: &[u64]) -> PathHash {
@@ -63,9 +72,10 @@ pub(crate) struct PathHash {
     lanes: [u64; 2],
 }
 
-/// Keys for hashing stacks: the hash of a path is the sum, over its frames, of a random number of the frame times a
-/// random odd number of its depth. So the hash of every beginning of a path comes along, and no step waits for the one
-/// before, which for deep stacks is five times as fast as a chain.
+/// Keys for hashing stacks. A random number of the frame is mixed with one of its depth, and its halves are multiplied; the
+/// hash of a path is the sum of these products over its frames (as in NH, the hash under UMAC, but for drawing the frames'
+/// numbers at random too). So the hash of a beginning follows by taking frames away, and no step waits for the one before,
+/// which for deep stacks is many times as fast as a chain.
 pub(crate) struct PathKeys {
     depths: Vec<[u64; 2]>,
     seed: HashKeys,
@@ -81,7 +91,7 @@ impl PathKeys {
     pub(crate) fn reach(&mut self, depth: usize) {
         while self.depths.len() < depth {
             let [first, second] = self.seed.of(&[1, self.depths.len() as u64]).lanes;
-            self.depths.push([first | 1, second | 1]);
+            self.depths.push([first, second]);
         }
     }
 
@@ -91,42 +101,42 @@ impl PathKeys {
         self.seed.of(&[u64::from(id)]).lanes
     }
 
-    /// Adds a frame at a depth that was reached.
+    /// What a frame at a depth that was reached adds to the hash.
     #[inline]
-    fn add(hash: PathHash, frame: [u64; 2], depth: [u64; 2]) -> PathHash {
-        let [first, second] = hash.lanes;
-        PathHash {
-            lanes: [
-                first.wrapping_add(frame[0].wrapping_mul(depth[0])),
-                second.wrapping_add(frame[1].wrapping_mul(depth[1])),
-            ],
-        }
+    fn term(frame: [u64; 2], depth: [u64; 2]) -> [u64; 2] {
+        let lane = |lane: usize| {
+            let mixed = frame[lane] ^ depth[lane];
+            (mixed & u64::from(u32::MAX)) * (mixed >> 32)
+        };
+        [lane(0), lane(1)]
     }
 
     /// The hash of a path of frames, root first; not longer than what was reached.
     #[inline]
     pub(crate) fn path(&self, frames: impl Iterator<Item = [u64; 2]>) -> PathHash {
-        frames
-            .zip(&self.depths)
-            .fold(PathHash::default(), |hash, (frame, &depth)| Self::add(hash, frame, depth))
+        let mut lanes = [0u64; 2];
+        for (frame, &depth) in frames.zip(&self.depths) {
+            let [first, second] = Self::term(frame, depth);
+            lanes = [lanes[0].wrapping_add(first), lanes[1].wrapping_add(second)];
+        }
+        PathHash { lanes }
     }
 
-    /// Appends the hash of every beginning of a path, the shortest first.
-    pub(crate) fn beginnings(&self, frames: impl Iterator<Item = [u64; 2]>, out: &mut Vec<PathHash>) {
-        let mut hash = PathHash::default();
-        out.extend(frames.zip(&self.depths).map(|(frame, &depth)| {
-            hash = Self::add(hash, frame, depth);
-            hash
-        }));
+    /// The hash of a path without its last frame, which is at `depth`.
+    #[inline]
+    pub(crate) fn without(&self, path: PathHash, frame: [u64; 2], depth: usize) -> PathHash {
+        let [first, second] = Self::term(frame, self.depths[depth]);
+        let [path_first, path_second] = path.lanes;
+        PathHash { lanes: [path_first.wrapping_sub(first), path_second.wrapping_sub(second)] }
     }
 }
 
 impl PathHash {
-    /// The 96 bits that a table keeps.
+    /// The 96 bits that a table keeps. Low bits of products are often zero, so the halves are put over each other.
     #[inline]
     fn words(self) -> [u32; 3] {
         let [first, second] = self.lanes;
-        [low_word(first), high_word(first), low_word(second)]
+        [low_word(first) ^ high_word(first), high_word(first), low_word(second) ^ high_word(second)]
     }
 }
 
@@ -254,19 +264,52 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_of_a_path_carries_those_of_its_beginnings() {
+    fn the_hash_of_a_path_gives_those_of_its_beginnings() {
         let mut keys = PathKeys::random();
         keys.reach(3);
         let frames = [5, 9, 5].map(|id| keys.frame(id));
-        let mut beginnings = Vec::new();
-        keys.beginnings(frames.into_iter(), &mut beginnings);
+        let hash = |length: usize| keys.path(frames[..length].iter().copied());
         for length in 1..=3 {
-            assert_eq!(beginnings[length - 1], keys.path(frames[..length].iter().copied()));
+            assert_eq!(keys.without(hash(length), frames[length - 1], length - 1), hash(length - 1));
         }
-        assert_ne!(
-            keys.path([frames[0], frames[1]].into_iter()),
-            keys.path([frames[1], frames[0]].into_iter())
-        );
+        assert_eq!(hash(0), PathHash::default());
+        let backwards = keys.path([frames[1], frames[0]].into_iter());
+        assert_ne!(hash(2), backwards);
+    }
+
+    #[test]
+    fn paths_of_few_frames_have_hashes_of_their_own_and_spread() {
+        let mut keys = PathKeys::random();
+        keys.reach(3);
+        let mut seen = std::collections::HashSet::new();
+        let mut homes = [0u32; 16];
+        let frames: Vec<_> = (0..32).map(|id| keys.frame(id)).collect();
+        for path in 0..32 * 32 * 32usize {
+            let frames = [frames[path / 1024], frames[path / 32 % 32], frames[path % 32]];
+            let words = keys.path(frames.into_iter()).words();
+            assert!(seen.insert(words));
+            homes[words[0] as usize % 16] += 1;
+        }
+        // Each of the sixteen expects 2,048; ten standard deviations are 440.
+        assert!(homes.iter().all(|&count| count.abs_diff(2048) < 600), "{homes:?}");
+    }
+
+    #[test]
+    fn strings_are_told_apart_by_every_byte() {
+        let keys = HashKeys::random();
+        let mut seen = std::collections::HashSet::new();
+        for length in 0..300 {
+            let bytes = vec![b'a'; length];
+            assert!(seen.insert(keys.of_bytes(&bytes).words()));
+            for position in [0, length / 2, length.saturating_sub(1)] {
+                let mut changed = bytes.clone();
+                if let Some(byte) = changed.get_mut(position) {
+                    *byte = b'b';
+                    assert_ne!(keys.of_bytes(&changed), keys.of_bytes(&bytes));
+                }
+            }
+        }
+        assert_ne!(keys.of_bytes(b"main"), HashKeys::random().of_bytes(b"main"));
     }
 
     #[test]

@@ -9,10 +9,13 @@
 mod baseline;
 mod bytes;
 mod carry;
+mod functions;
 mod intern;
 mod record;
 mod rows;
+mod sample_rows;
 mod snapshot;
+mod stacks;
 mod symbols;
 mod tables;
 
@@ -38,6 +41,7 @@ pub(crate) use self::{
     tables::{HeadAttachment, HeadProfile, Tables},
 };
 use self::{
+    functions::FunctionTree,
     intern::{InternBuffer, Interner},
     rows::RowBuffer,
     symbols::Holes,
@@ -57,6 +61,8 @@ pub(crate) struct Partition {
     number: u32,
     tables: Tables,
     writer: Mutex<Writer>,
+    /// Derives the function-level tree; only readers take this lock.
+    functions: Mutex<FunctionTree>,
     /// Bytes of rows, texts and attachments; tables are asked.
     payload_bytes: AtomicU64,
 }
@@ -196,6 +202,7 @@ impl Partition {
                 baselines: HashMap::new(),
                 has_carried: false,
             }),
+            functions: Mutex::new(FunctionTree::new()),
             payload_bytes: AtomicU64::new(0),
         }
     }
@@ -333,7 +340,7 @@ impl Partition {
         buffer: &mut PushBuffer,
         mut keep: impl FnMut(&mut PushBuffer),
     ) {
-        let snapshot = older.snapshot();
+        let symbols = older.snapshot().symbols_without_functions();
         let mut older_writer = older.lock();
         let mut writer = self.lock();
         if std::mem::replace(&mut older_writer.has_carried, true) {
@@ -348,7 +355,7 @@ impl Partition {
             if rows::decode(&known.rows, &mut rows).is_err() {
                 continue;
             }
-            let owned = carry::owned_profile(&snapshot, series, &rows);
+            let owned = carry::owned_profile(&symbols, series, &rows);
             let wanted = Wanted {
                 labels: &series.labels,
                 name: &series.series_type.name,
@@ -388,6 +395,13 @@ impl Partition {
     /// Everything that is visible now.
     pub(crate) fn snapshot(self: &Arc<Self>) -> HeadSnapshot {
         HeadSnapshot::of(Arc::clone(self))
+    }
+
+    /// Makes sure that the first `nodes` nodes have function nodes.
+    fn derive_functions(&self, nodes: u32) {
+        if self.tables.node_functions.len() < nodes {
+            self.functions.lock().unwrap_or_else(PoisonError::into_inner).extend(&self.tables, nodes);
+        }
     }
 
     /// Bytes of memory, about.

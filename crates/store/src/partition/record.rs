@@ -159,9 +159,8 @@ pub(super) fn replay(
     blanks_left: &mut u64,
 ) -> Result<Replayed, Damaged> {
     let mut input = Reader::new(record.get(head.offset..).unwrap_or_default());
-    let Writer { interner, holes, .. } = writer;
     let text_before = partition.tables.text.len();
-    Replay { tables: &partition.tables, interner, holes, blanks_left }.decode(&mut input)?;
+    Replay { tables: &partition.tables, holes: &mut writer.holes, blanks_left }.decode(&mut input)?;
     partition.count_text(text_before);
     match input.byte()? {
         KIND_PROFILE => replay_profile(partition, writer, head.arrival(), &mut input),

@@ -39,6 +39,15 @@ impl HeadSnapshot {
         Self { partition, lengths }
     }
 
+    /// Symbols for who needs neither function nodes nor frames: those that nobody has read yet are missing.
+    pub(super) fn symbols_without_functions(&self) -> HeadSymbols {
+        let tables = &self.partition.tables;
+        // What refers is counted before what it refers to, as in `Lengths::of`.
+        let function_nodes = tables.function_nodes.len();
+        let frames = tables.frames.len();
+        HeadSymbols { partition: Arc::clone(&self.partition), lengths: self.lengths, function_nodes, frames }
+    }
+
     fn head_profile(&self, position: u32) -> &HeadProfile {
         debug_assert!(position < self.lengths.profiles);
         self.partition.tables.profiles.get(position).expect("a profile below the snapshot's length is there")
@@ -80,7 +89,8 @@ impl Dataset for HeadSnapshot {
     }
 
     fn symbols(&self) -> Result<Arc<dyn Symbols + '_>, BlockError> {
-        Ok(Arc::new(self.clone()))
+        self.partition.derive_functions(self.lengths.nodes);
+        Ok(Arc::new(self.symbols_without_functions()))
     }
 
     fn add_values(&self, picks: &[Pick], sums: &mut [i64]) -> Result<u64, BlockError> {
@@ -107,22 +117,31 @@ impl Dataset for HeadSnapshot {
     }
 }
 
-impl Symbols for HeadSnapshot {
+/// The symbols of a snapshot.
+pub(crate) struct HeadSymbols {
+    partition: Arc<Partition>,
+    lengths: Lengths,
+    function_nodes: u32,
+    frames: u32,
+}
+
+impl Symbols for HeadSymbols {
     fn node_count(&self) -> u32 {
         self.lengths.nodes
     }
 
     fn function_node_count(&self) -> u32 {
-        self.lengths.function_nodes
+        self.function_nodes
     }
 
     fn frame_count(&self) -> u32 {
-        self.lengths.frames
+        self.frames
     }
 
     #[inline]
     fn node(&self, id: u32) -> Node {
-        let [parent, location, function_node] = self.partition.tables.nodes.get(id);
+        let [parent, location] = self.partition.tables.nodes.get(id);
+        let [function_node] = self.partition.tables.node_functions.get(id);
         Node { parent, location, function_node }
     }
 

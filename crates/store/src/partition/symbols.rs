@@ -14,7 +14,6 @@ use profile::{LabelSet, SeriesType, Temporality, TypedColumn};
 
 use super::{
     bytes::{Damaged, Reader, put_bytes, put_varint, zigzag_decode, zigzag_encode},
-    intern::Interner,
     tables::{Lengths, Tables},
 };
 use crate::hash::{high_word, join_words, low_word};
@@ -191,7 +190,6 @@ impl Holes {
 /// Appends to a partition what a record brings.
 pub(super) struct Replay<'a> {
     pub(super) tables: &'a Tables,
-    pub(super) interner: &'a mut Interner,
     pub(super) holes: &'a mut Holes,
     /// How many blanks may stand for lost entries; bounded by what was lost.
     pub(super) blanks_left: &'a mut u64,
@@ -241,7 +239,7 @@ impl Replay<'_> {
         match table {
             STRINGS => drop(tables.strings.push([0; 3])),
             MAPPINGS => drop(tables.mappings.push([0; 9])),
-            FUNCTIONS => drop(self.interner.replay_function(tables, [0; 5])),
+            FUNCTIONS => drop(tables.functions.push([0; 5])),
             LINES => drop(tables.lines.push([0; 5])),
             LOCATIONS => drop(tables.locations.push([NONE, 0, 0, 0, 0])),
             NODES => {
@@ -249,7 +247,7 @@ impl Replay<'_> {
                     self.holes.add(LOCATIONS, 0);
                     self.blank(LOCATIONS);
                 }
-                self.interner.add_node(tables, NONE, 0);
+                tables.nodes.push([NONE, 0]);
             }
             LABEL_PAIRS => drop(tables.label_pairs.push([0; 5])),
             LABEL_SETS => drop(tables.label_sets.push([0; 2])),
@@ -351,7 +349,7 @@ impl Replay<'_> {
         let whole = self.has(STRINGS, &[name, system_name, file]);
         if whole {
             let record = [name, system_name, file, low_word(start_line), high_word(start_line)];
-            self.interner.replay_function(self.tables, record);
+            self.tables.functions.push(record);
         }
         Ok(whole)
     }
@@ -406,7 +404,7 @@ impl Replay<'_> {
             let whole =
                 replay.has(LOCATIONS, &[location]) && (parent == NONE || replay.has(NODES, &[parent]));
             if whole {
-                replay.interner.add_node(replay.tables, parent, location);
+                replay.tables.nodes.push([parent, location]);
             }
             Ok(whole)
         })

@@ -32,7 +32,7 @@ pub(crate) struct HeadAttachment {
     pub(crate) body: Box<[u8]>,
 }
 
-/// All tables. The word columns hold, in this order:
+/// All tables. Frames and function nodes have a writer of their own (`functions`). The word columns hold, in this order:
 pub(crate) struct Tables {
     /// Bytes of strings, one chunk per profile that brought new ones.
     pub(crate) text: ObjectColumn<Box<[u8]>>,
@@ -50,8 +50,10 @@ pub(crate) struct Tables {
     pub(crate) frames: WordColumn<7>,
     /// Parent, frame.
     pub(crate) function_nodes: WordColumn<2>,
-    /// Parent, location, function node.
-    pub(crate) nodes: WordColumn<3>,
+    /// Parent, location.
+    pub(crate) nodes: WordColumn<2>,
+    /// Function node of the innermost frame of each node that was read (see `functions`).
+    pub(crate) node_functions: WordColumn<1>,
     /// Key, kind (0 = text, 1 = number), text or unit, number (two words).
     pub(crate) label_pairs: WordColumn<5>,
     /// First pair, number of pairs. Set 0 is empty.
@@ -79,6 +81,7 @@ impl Tables {
             frames: WordColumn::new(),
             function_nodes: WordColumn::new(),
             nodes: WordColumn::new(),
+            node_functions: WordColumn::new(),
             label_pairs: WordColumn::new(),
             label_sets: WordColumn::new(),
             headers: ObjectColumn::new(),
@@ -112,6 +115,7 @@ impl Tables {
             self.frames.bytes(),
             self.function_nodes.bytes(),
             self.nodes.bytes(),
+            self.node_functions.bytes(),
             self.label_pairs.bytes(),
             self.label_sets.bytes(),
             self.headers.bytes(),
@@ -124,7 +128,7 @@ impl Tables {
     }
 }
 
-/// Lengths of all tables at one instant.
+/// Lengths at one instant of all tables but those that follow from others: frames and function nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Lengths {
     pub(crate) strings: u32,
@@ -132,8 +136,6 @@ pub(crate) struct Lengths {
     pub(crate) functions: u32,
     pub(crate) lines: u32,
     pub(crate) locations: u32,
-    pub(crate) frames: u32,
-    pub(crate) function_nodes: u32,
     pub(crate) nodes: u32,
     pub(crate) label_pairs: u32,
     pub(crate) label_sets: u32,
@@ -151,8 +153,6 @@ impl Lengths {
         let label_sets = tables.label_sets.len();
         let label_pairs = tables.label_pairs.len();
         let nodes = tables.nodes.len();
-        let function_nodes = tables.function_nodes.len();
-        let frames = tables.frames.len();
         let locations = tables.locations.len();
         let lines = tables.lines.len();
         let functions = tables.functions.len();
@@ -164,8 +164,6 @@ impl Lengths {
             functions,
             lines,
             locations,
-            frames,
-            function_nodes,
             nodes,
             label_pairs,
             label_sets,

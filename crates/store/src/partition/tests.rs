@@ -252,7 +252,7 @@ proptest! {
             add(&partition, sketch, &mut buffer);
         }
         let snapshot = partition.snapshot();
-        let nodes = Symbols::node_count(&snapshot) as usize;
+        let nodes = snapshot.symbols().unwrap().node_count() as usize;
         for (position, sketch) in sketches.iter().enumerate() {
             let profile = position as u32;
             let model = model_of(&sketch.profile());
@@ -330,7 +330,7 @@ fn equal_stacks_are_added_up_and_share_nodes() {
     add(&partition, &simple(&[(&["b", "a"], &[10]), (&["b", "a"], &[10]), (&["a"], &[1])]), &mut buffer);
     add(&partition, &simple(&[(&["c", "b", "a"], &[5])]), &mut buffer);
     let snapshot = partition.snapshot();
-    assert_eq!(Symbols::node_count(&snapshot), 3);
+    assert_eq!(snapshot.symbols().unwrap().node_count(), 3);
     assert_eq!((snapshot.profile(0).rows, snapshot.profile(1).rows), (2, 1));
     assert_eq!(&*snapshot.profile(0).totals, &[21]);
 }
@@ -347,7 +347,10 @@ fn function_nodes_ignore_lines_and_addresses_of_named_frames() {
     sketch.columns.values.push(1);
     add(&partition, &sketch, &mut PushBuffer::default());
     let snapshot = partition.snapshot();
-    assert_eq!((Symbols::node_count(&snapshot), snapshot.function_node_count()), (2, 1));
+    assert_eq!(
+        (snapshot.symbols().unwrap().node_count(), snapshot.symbols().unwrap().function_node_count()),
+        (2, 1)
+    );
 }
 
 #[test]
@@ -378,8 +381,12 @@ fn c018_frames_without_names_are_known_by_their_place_in_the_file() {
         add(&partition, &sketch, &mut buffer);
     }
     let snapshot = partition.snapshot();
-    assert_eq!((Symbols::node_count(&snapshot), snapshot.function_node_count()), (2, 1));
-    let frame = Symbols::frame(&snapshot, 0);
+    assert_eq!(
+        (snapshot.symbols().unwrap().node_count(), snapshot.symbols().unwrap().function_node_count()),
+        (2, 1)
+    );
+    let symbols = snapshot.symbols().unwrap();
+    let frame = symbols.frame(0);
     assert_eq!((&*frame.mapping_file, frame.address), (&b"kernel"[..], 21));
 }
 
@@ -396,6 +403,6 @@ fn snapshots_do_not_grow() {
     add(&partition, &simple(&[(&["a"], &[1])]), &mut buffer);
     let before = partition.snapshot();
     add(&partition, &simple(&[(&["b"], &[1])]), &mut buffer);
-    assert_eq!((before.profile_count(), Symbols::node_count(&before)), (1, 1));
+    assert_eq!((before.profile_count(), before.symbols().unwrap().node_count()), (1, 1));
     assert_eq!((partition.snapshot().profile_count(), before.id()), (2, partition.snapshot().id()));
 }
