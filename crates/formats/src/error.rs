@@ -1,5 +1,7 @@
 //! Why a body could not be decoded.
 
+use crate::work;
+
 /// What went wrong, by the status an API answers with (R4).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecodeErrorKind {
@@ -25,20 +27,24 @@ pub struct DecodeError {
 
 impl DecodeError {
     /// The bytes are wrong.
-    #[cold]
     pub(crate) fn malformed(field: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { kind: DecodeErrorKind::Malformed, field: field.into(), reason: reason.into() }
+        Self::new(DecodeErrorKind::Malformed, field.into(), reason.into())
     }
 
     /// A limit was passed.
-    #[cold]
     pub(crate) fn too_large(field: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { kind: DecodeErrorKind::TooLarge, field: field.into(), reason: reason.into() }
+        Self::new(DecodeErrorKind::TooLarge, field.into(), reason.into())
     }
 
     /// Nothing that we read.
-    #[cold]
     pub(crate) fn unsupported(field: impl Into<String>, reason: impl Into<String>) -> Self {
-        Self { kind: DecodeErrorKind::Unsupported, field: field.into(), reason: reason.into() }
+        Self::new(DecodeErrorKind::Unsupported, field.into(), reason.into())
+    }
+
+    /// Counted as work: an error is dear beside the byte or two that may cause it, so a decoder makes few of them.
+    #[cold]
+    fn new(kind: DecodeErrorKind, field: String, reason: String) -> Self {
+        work::count(field.len() + reason.len());
+        Self { kind, field, reason }
     }
 }

@@ -132,6 +132,22 @@ fn greedy_bodies_stay_within_eight_times_their_size() {
     assert!(fuzz_limits().inflated_bytes_max < limits.inflated_bytes_max);
 }
 
+/// Bodies in which every entry is wrong: one error is made, not one per entry.
+#[test]
+fn bodies_full_of_wrong_ids_cost_no_more_than_good_ones() {
+    let limits = formats::Limits::default();
+    for (name, tag) in [("location", 0x22), ("function", 0x2a), ("mapping", 0x1a)] {
+        let body = [tag, 0].repeat(200_000);
+        let _ = formats::take_work();
+        let error = Decoder::new().pprof(&body, &limits).map(|_| ()).unwrap_err();
+        let steps = formats::take_work();
+        let first = if tag == 0x1a { 0 } else { 1 };
+        assert_eq!(error.field, format!("{name}[{first}].id"), "{error}");
+        let limit = 8 * body.len() as u64;
+        assert!(steps <= limit, "{name}: {steps} steps for {} bytes (at most {limit})", body.len());
+    }
+}
+
 #[test]
 fn c024_decompression_bomb() {
     let limits = formats::Limits { inflated_bytes_max: 32 << 20, ..formats::Limits::default() };

@@ -93,28 +93,25 @@ impl Ids {
         let mut ids = Self::default();
         let mut samples = 0_u64;
         let mut times = 0;
-        let mut first_wrong = None;
         let mut reader = Reader::new(text, 0);
         work::count(text.len());
         while reader.at() < text.len() {
             let at = reader.at();
             times += u32::from(reader.starts_with(TIME_NANOS));
             if times == 2 {
-                // also where ids come twice: that the body is two profiles says more
                 return Err(glued(at).into());
             }
             match ids.field(&mut reader, &mut samples, budget) {
                 Ok(()) => {}
-                Err(FieldError::Id(IdError::Wrong(error))) => first_wrong = first_wrong.or(Some(error)),
+                Err(FieldError::Id(IdError::Wrong(error))) => {
+                    return Err(glued_behind(reader, text.len(), times).unwrap_or(error).into());
+                }
                 Err(FieldError::Id(IdError::Full)) => return Err(IdError::Full),
                 Err(FieldError::Wire(fault)) => {
                     let reason = format!("{fault} (in the field at byte {at})");
                     return Err(DecodeError::malformed("profile", reason).into());
                 }
             }
-        }
-        if let Some(error) = first_wrong {
-            return Err(error.into());
         }
         if samples > 0 && ids.sample_types == 0 {
             let reason = format!("none, but there are {samples} samples");
@@ -154,6 +151,23 @@ impl Ids {
         }
         Ok(())
     }
+}
+
+/// Looks behind the first wrong id for a second time: ids that come twice are what gives two glued profiles away, and
+/// that the body is two profiles says more. Nothing else is judged there, so a body full of wrong ids costs a walk over
+/// its fields and one error.
+#[cold]
+fn glued_behind(mut reader: Reader<'_>, end: usize, mut times: u32) -> Option<DecodeError> {
+    while reader.at() < end {
+        let at = reader.at();
+        times += u32::from(reader.starts_with(TIME_NANOS));
+        if times == 2 {
+            return Some(glued(at));
+        }
+        let tag = reader.varint().ok()?;
+        reader.skip_value(tag, 0).ok()?;
+    }
+    None
 }
 
 /// The error for a second time in one body.
