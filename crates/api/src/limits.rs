@@ -46,6 +46,10 @@ pub const NODES_MAX: usize = 1_048_576;
 /// Steps of a timeline; more points than this cannot be drawn and cost memory per series.
 pub const STEPS_MAX: u64 = 50_000;
 
+/// How long a push waits for its turn before it gets 503: shorter than the time-outs of the SDKs (10 to 30 s), so that
+/// a client learns why instead of giving up, and tries again.
+pub const PUSH_WAIT_MAX: Duration = Duration::from_secs(8);
+
 /// Queries that run at once; the others wait. Bounds memory: each holds one dense sum per node.
 pub const QUERIES_AT_ONCE: usize = 2;
 

@@ -46,6 +46,8 @@ pub struct ApiOptions {
     pub tenancy: Tenancy,
     /// Pushes that are decoded at once.
     pub pushes_at_once: usize,
+    /// How long a push may wait for its turn.
+    pub push_wait_max: Duration,
     /// Merges that run at once.
     pub queries_at_once: usize,
     /// How long a query may take where the client names no deadline.
@@ -61,6 +63,7 @@ impl Default for ApiOptions {
             build: BuildInfo { version: env!("CARGO_PKG_VERSION").into(), ..BuildInfo::default() },
             tenancy: Tenancy::Single,
             pushes_at_once: cores.max(2),
+            push_wait_max: limits::PUSH_WAIT_MAX,
             queries_at_once: limits::QUERIES_AT_ONCE,
             query_time_max: limits::QUERY_TIME_MAX,
             in_flight_bytes_max: limits::IN_FLIGHT_BYTES_MAX,
@@ -164,12 +167,10 @@ impl ApiState {
         result
     }
 
-    /// Waits for one of the decoding slots.
+    /// Waits for one of the decoding slots, for as long as a client may reasonably wait for an answer: whoever fills all
+    /// slots with large bodies holds others up for so long at most.
     pub(crate) async fn push_slot(&self) -> Result<OwnedSemaphorePermit, ApiError> {
-        Arc::clone(&self.push_slots)
-            .acquire_owned()
-            .await
-            .map_err(|_| ApiError::unavailable("the server is stopping", 5))
+        slot_within(&self.push_slots, self.options.push_wait_max).await
     }
 
     /// A decoder with the memory of earlier bodies, or a new one.
@@ -184,6 +185,16 @@ impl ApiState {
             decoders.push(decoder);
         }
     }
+}
+
+async fn slot_within(slots: &Arc<Semaphore>, wait_max: Duration) -> Result<OwnedSemaphorePermit, ApiError> {
+    tokio::time::timeout(wait_max, Arc::clone(slots).acquire_owned())
+        .await
+        .map_err(|_| {
+            let message = format!("no push slot was free for {} s", wait_max.as_secs_f64());
+            ApiError::unavailable(message, limits::RETRY_AFTER_SECONDS)
+        })?
+        .map_err(|_| ApiError::unavailable("the server is stopping", 5))
 }
 
 /// Runs CPU work where it does not hold up sockets. A panic of the job is an error of this request alone.
@@ -210,5 +221,20 @@ struct CancelOnDrop(Arc<AtomicBool>);
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_push_waits_for_its_turn_and_then_says_when_to_try_again() {
+        let slots = Arc::new(Semaphore::new(1));
+        let held = slot_within(&slots, Duration::from_secs(60)).await.unwrap();
+        let error = slot_within(&slots, Duration::from_millis(1)).await.unwrap_err();
+        assert_eq!((error.status().as_u16(), error.retry_after_seconds), (503, Some(1)), "{error}");
+        drop(held);
+        assert!(slot_within(&slots, Duration::from_secs(60)).await.is_ok());
     }
 }
