@@ -69,6 +69,11 @@ fn c001_pprof_many_empty_strings() {
     assert_eq!(plain.samples[0].labels, [("foo".to_owned(), Ok("bar".to_owned()))]);
     assert_eq!(plain.samples[0].stack[0].2[0].0, "bar");
     assert_eq!(plain.samples[0].stack[1].2[0].0, "");
+    // What is written may hold each string once; every reference says the same.
+    let encoded = body.encode_to_vec();
+    let mut decoder = Decoder::new();
+    let (profile, _) = decoder.pprof(&encoded, &Limits::default()).unwrap();
+    assert_eq!(decode(&encode_pprof(&profile)).unwrap().0, plain);
 }
 
 #[test]
@@ -169,10 +174,14 @@ fn c005_pprof_sparse_ids() {
     assert!(error.reason.contains("11"), "{error}");
     let mut dangling = body.clone();
     dangling.location[1].mapping_id = 4;
-    assert_eq!(bad(&dangling).field, "location[1].mapping_id");
+    let error = bad(&dangling);
+    assert_eq!(error.field, "location[1].mapping_id");
+    assert!(error.reason.contains('4'), "{error}");
     let mut dangling = body.clone();
-    dangling.location[0].line[0].function_id = 1;
-    assert_eq!(bad(&dangling).field, "location[0].line[0].function_id");
+    dangling.location[0].line[0].function_id = 123;
+    let error = bad(&dangling);
+    assert_eq!(error.field, "location[0].line[0].function_id");
+    assert!(error.reason.contains("123"), "{error}");
     let mut twice = body.clone();
     twice.location[1].id = 10;
     assert_eq!(bad(&twice).field, "location[1].id");
@@ -556,6 +565,29 @@ fn c027_go_stack_cut() {
     let (plain, altered) = good(&body);
     assert_eq!(altered.count(AlteredReason::CutByProfiler), 1);
     assert_eq!(plain.samples.iter().map(|sample| sample.stack.len()).collect::<Vec<_>>(), [70, 64, 64]);
+    // nothing but cut stacks: no root is known
+    body.sample = vec![sample(1..=64), sample(3..=66)];
+    assert_eq!(good(&body).1.count(AlteredReason::CutByProfiler), 2);
+}
+
+/// Go's limit counts frames, and a location stands for several where functions were inlined.
+#[test]
+fn c027_go_stack_cut_with_inlined_frames() {
+    let mut body = small();
+    let names: Vec<i64> = (0..200).map(|number| string(&mut body, format!("runtime.f{number}"))).collect();
+    body.function =
+        (1..).zip(&names).map(|(id, &name)| Function { id, name, ..Function::default() }).collect();
+    let line = |function_id| Line { function_id, line: 1, column: 0 };
+    body.location = (1..=100)
+        .map(|id| Location { id, line: vec![line(2 * id - 1), line(2 * id)], ..Location::default() })
+        .collect();
+    let sample = |count: u64| Sample { location_id: (1..=count).collect(), value: vec![1], label: vec![] };
+    for depth in [32, 64, 128] {
+        body.sample = vec![sample(100), sample(depth / 2), sample(depth / 2)];
+        assert_eq!(good(&body).1.count(AlteredReason::CutByProfiler), 2, "{depth}");
+        body.sample = vec![sample(100), sample(depth / 2 - 1)];
+        assert_eq!(good(&body).1.count(AlteredReason::CutByProfiler), 0, "{depth}");
+    }
 }
 
 #[test]

@@ -73,7 +73,7 @@ impl Finish<'_> {
         } else {
             self.lift_links()?;
         }
-        self.mark_cut_by_go(depth_max);
+        self.mark_cut_by_go(depth_max.saturating_mul(lines_max.max(1)));
         Ok(())
     }
 
@@ -295,9 +295,10 @@ impl Finish<'_> {
         false
     }
 
-    /// Counts stacks that Go's runtime cut at its own limit: exactly that long, with a root that no other stack has (C027).
-    fn mark_cut_by_go(&mut self, depth_max: usize) {
-        if depth_max < GO_DEPTHS[0] {
+    /// Counts stacks that Go's runtime cut at its own limit: exactly that many frames or locations (whether the limit counts
+    /// inlined frames depends on Go's version), with a root that no other stack has (C027).
+    fn mark_cut_by_go(&mut self, frames_max: usize) {
+        if frames_max < GO_DEPTHS[0] {
             return;
         }
         let columns = &*self.columns;
@@ -313,15 +314,23 @@ impl Finish<'_> {
         for &end in &columns.stack_ends {
             let stack = &columns.stacks[start as usize..end as usize];
             start = end;
-            let location = stack.last().copied();
-            if GO_DEPTHS.contains(&stack.len()) {
-                suspects.extend(location);
-            } else if location != last {
+            let Some(&location) = stack.last() else { continue };
+            if Some(location) == last {
                 // most stacks have the root of the one before
-                last = location;
-                if let Some(function) = location.and_then(root_of) {
-                    is_root[function] = true;
-                }
+                continue;
+            }
+            let root = root_of(location);
+            if root.is_some_and(|function| is_root[function]) {
+                last = Some(location);
+                continue;
+            }
+            work::count(stack.len());
+            let frames: usize = stack.iter().map(|&entry| Self::frames(&columns.locations, entry)).sum();
+            if GO_DEPTHS.contains(&frames) || GO_DEPTHS.contains(&stack.len()) {
+                suspects.push(location);
+            } else if let Some(function) = root {
+                is_root[function] = true;
+                last = Some(location);
             }
         }
         if suspects.is_empty() || !self.is_go() {
