@@ -35,7 +35,10 @@ pub fn start_of(
     if let Some(time) = checked("time_nanos", Timestamp(body_nanos), now)? {
         return Ok(Start { time, is_stated: true });
     }
-    altered.add(AlteredReason::NoTime, 1);
+    if altered.count(AlteredReason::NoTime) == 0 {
+        // The pprof decoder has counted it already; text has no time at all.
+        altered.add(AlteredReason::NoTime, 1);
+    }
     if let Some(client) = client
         && let Some(time) = checked(client.field, client.time, now)?
     {
