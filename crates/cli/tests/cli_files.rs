@@ -189,7 +189,10 @@ fn a_reader_that_goes_away_is_no_failure() {
     pipe.read_exact(&mut first).expect("something is written");
     drop(pipe);
     let output = child.wait_with_output().expect("the program ends");
-    assert_eq!((output.status.code(), stderr(&output)), (Some(0), String::new()));
+    // What the profile itself lacks is said, and nothing of the pipe.
+    let said = stderr(&output);
+    let others: Vec<&str> = said.lines().filter(|line| !line.contains("cut_by_profiler=")).collect();
+    assert_eq!((output.status.code(), others), (Some(0), vec![]));
 }
 
 #[test]

@@ -588,6 +588,10 @@ fn c027_go_stack_cut_with_inlined_frames() {
         body.sample = vec![sample(100), sample(depth / 2 - 1)];
         assert_eq!(good(&body).1.count(AlteredReason::CutByProfiler), 0, "{depth}");
     }
+    // The limit may fall between the frames of a location, which is written whole: 65 frames.
+    body.location[0].line.truncate(1);
+    body.sample = vec![sample(100), sample(33)];
+    assert_eq!(good(&body).1.count(AlteredReason::CutByProfiler), 1);
 }
 
 #[test]

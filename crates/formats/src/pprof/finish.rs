@@ -295,8 +295,8 @@ impl Finish<'_> {
         false
     }
 
-    /// Counts stacks that Go's runtime cut at its own limit: exactly that many frames or locations (whether the limit counts
-    /// inlined frames depends on Go's version), with a root that no other stack has (C027).
+    /// Counts stacks that Go's runtime cut at its own limit: that many frames or locations (whether the limit counts inlined
+    /// frames depends on Go's version), with a root that no other stack has (C027).
     fn mark_cut_by_go(&mut self, frames_max: usize) {
         if frames_max < GO_DEPTHS[0] {
             return;
@@ -326,7 +326,9 @@ impl Finish<'_> {
             }
             work::count(stack.len());
             let frames: usize = stack.iter().map(|&entry| Self::frames(&columns.locations, entry)).sum();
-            if GO_DEPTHS.contains(&frames) || GO_DEPTHS.contains(&stack.len()) {
+            // the location that the limit falls into is written with all of its frames
+            let below = frames - Self::frames(&columns.locations, location);
+            if GO_DEPTHS.iter().any(|&depth| (below < depth && depth <= frames) || depth == stack.len()) {
                 suspects.push(location);
             } else if let Some(function) = root {
                 is_root[function] = true;
