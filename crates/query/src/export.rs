@@ -12,7 +12,7 @@ use crate::{
     plan::{Picked, Plan, PlanPart, default_sample_type, plan_type},
     profile_builder::{Nodes, ProfileBuilder},
     profile_tables::{MappingRule, Tables, Translation, position},
-    profile_types::{Columns, Resolved, resolve},
+    profile_types::{Columns, Resolved, resolve, type_of_nothing},
     progress::Progress,
     scan::{Part, candidates, scan, types_of},
 };
@@ -75,7 +75,8 @@ impl Engine {
                     notices: vec![notice],
                     ..AnswerStats::default()
                 };
-                return Ok(Answer { data: ProfileBuilder::new(Vec::new()).finish()?, stats });
+                let column = type_of_nothing(&selection.profile_type, selection.selector.profile_type());
+                return Ok(Answer { data: ProfileBuilder::new(vec![column]).finish()?, stats });
             }
             Resolved::Type(chosen) => chosen,
         };

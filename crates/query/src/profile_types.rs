@@ -162,6 +162,37 @@ pub(crate) fn asked(
     })
 }
 
+/// The column of a merged profile in which nothing was found: what was asked for, as far as that says so. pprof refuses a
+/// profile without any column (C087).
+pub(crate) fn type_of_nothing(asked: &TypeSelector, prefix: Option<&str>) -> ProfileType {
+    let word = match asked {
+        TypeSelector::Exact(exact) => return exact.clone(),
+        TypeSelector::Short(short) => short.as_str(),
+        TypeSelector::Default => prefix.unwrap_or_default(),
+    };
+    let word = word.trim();
+    if let Ok(exact) = ProfileType::parse(word) {
+        return exact;
+    }
+    let (sample_type, unit) = match SHORT_FORMS.iter().find(|known| known.word == word) {
+        Some(ShortForm { sample_types: [first, ..], unit, .. }) => (*first, *unit),
+        _ if word.is_empty() || word.contains(':') => ("samples", UnitClass::Count),
+        _ => (word, UnitClass::Count),
+    };
+    let unit = match unit {
+        UnitClass::Time => "nanoseconds",
+        UnitClass::Bytes => "bytes",
+        UnitClass::Count => "count",
+    };
+    ProfileType {
+        name: String::new(),
+        sample_type: sample_type.to_owned(),
+        sample_unit: unit.to_owned(),
+        period_type: String::new(),
+        period_unit: String::new(),
+    }
+}
+
 fn known(exact: &ProfileType, candidates: &Candidates<'_>) -> Resolved {
     if candidates.types.contains(exact) {
         return Resolved::Type(exact.clone());

@@ -105,18 +105,18 @@ impl Engine {
 }
 
 impl StepRange {
-    /// A point's value per second of its step. Times become cores in use: 10 s of CPU time in a step of 10 s are 1. The
-    /// value is divided once, by the step; neither period nor duration of a profile matter (C033).
+    /// What a point's value is divided by to get it per second of its step. Times become cores in use: 10 s of CPU time in
+    /// a step of 10 s are 1. Values are divided once, by the step; neither period nor duration of a profile matter (C033).
     #[must_use]
-    pub fn per_second(&self, value: i64, unit: &str) -> f64 {
+    pub fn rate_divisor(&self, unit: &str) -> f64 {
         let per_unit = match unit {
             "nanoseconds" => 1e9,
             "microseconds" => 1e6,
             "milliseconds" => 1e3,
             _ => 1.0,
         };
-        // Both are far below 2⁵³ for anything that can be drawn.
-        value as f64 / per_unit / (self.step_nanos as f64 / 1e9)
+        // Far below 2⁵³ for any step that can be drawn.
+        per_unit * self.step_nanos as f64 / 1e9
     }
 
     fn check(&self) -> Result<(), QueryError> {

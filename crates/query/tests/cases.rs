@@ -124,8 +124,9 @@ fn c033_per_second_maths() {
     let steps = steps(0, 10, 10);
     let timeline = service.engine().timeline(&select("{}"), steps, &[], &control()).unwrap().data;
     let (_, value) = timeline.series[0].points[0];
-    assert!((steps.per_second(value, &timeline.unit) - 1.0).abs() < 1e-9);
-    assert!((steps.per_second(190, "count") - 19.0).abs() < 1e-9);
+    assert_eq!(value as f64 / steps.rate_divisor(&timeline.unit), 1.0);
+    assert_eq!(190.0 / steps.rate_divisor("count"), 19.0);
+    assert_eq!(10_000.0 / steps.rate_divisor("milliseconds"), 1.0);
 }
 
 #[test]
@@ -241,8 +242,24 @@ fn c087_empty_result_forms() {
             assert!(engine.label_names(&nothing, &control).unwrap().data.is_empty());
             assert!(engine.series(&nothing, &[], &control).unwrap().data.is_empty());
             assert!(engine.profile_types(&nothing, &control).unwrap().data.is_empty());
-            let body = engine.pprof(&nothing, &control).unwrap().data;
-            assert_eq!(decode(&body, |profile| profile.columns.sample_count()).unwrap(), 0);
+            for (profile_type, column) in
+                [("", "samples/count"), ("cpu", "cpu/nanoseconds"), ("x", "x/count")]
+            {
+                let profile_type = match profile_type {
+                    "" => TypeSelector::Default,
+                    short => TypeSelector::Short(short.into()),
+                };
+                let nothing = Selection { profile_type, ..nothing.clone() };
+                let body = engine.pprof(&nothing, &control).unwrap().data;
+                decode(&body, |profile| {
+                    let [only] = profile.columns.sample_types.as_slice() else {
+                        panic!("pprof wants a column")
+                    };
+                    let text = format!("{}/{}", profile.text_of(only.kind), profile.text_of(only.unit));
+                    assert_eq!((text.as_str(), profile.columns.sample_count()), (column, 0));
+                })
+                .unwrap();
+            }
         }
     }
 }

@@ -95,7 +95,7 @@ pub struct CallersReply {
 }
 
 /// Answer to `GET /api/v1/timeline`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimelineReply {
     /// Unit of the values.
     pub unit: String,
@@ -105,6 +105,8 @@ pub struct TimelineReply {
     pub step_ms: i64,
     /// Number of steps.
     pub steps: u64,
+    /// A point's value divided by this is its rate: cores in use for times, else the value per second.
+    pub rate_divisor: f64,
     /// One per group, largest total first.
     pub series: Vec<TimelineSeries>,
     /// What it took.

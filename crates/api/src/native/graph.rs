@@ -83,6 +83,7 @@ pub(super) async fn timeline(State(state): State<Arc<ApiState>>, parameters: Par
                 total: series.total,
             });
             json(&wire::TimelineReply {
+                rate_divisor: steps.rate_divisor(&answer.data.unit),
                 unit: answer.data.unit,
                 start: time::text(steps.range.from),
                 step_ms: steps.step_nanos / limits::STEP_NANOS_MIN,

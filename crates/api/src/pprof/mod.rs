@@ -78,8 +78,9 @@ async fn profile(
     let selection = selection(&state, &parameters, &service, word)?;
     let body = state
         .query("go_pprof", QueryCost::Merge, None, move |engine, control| {
-            let merged = engine.pprof(&selection, control)?.data;
-            Ok(Bytes::from(formats::gzip(&for_the_tool(&merged, word)?)))
+            let merged = engine.pprof(&selection, control)?;
+            let is_nothing = merged.stats.profiles == 0;
+            Ok(Bytes::from(formats::gzip(&for_the_tool(&merged.data, word, is_nothing)?)))
         })
         .await?;
     let mut response = body.into_response();
@@ -121,8 +122,9 @@ fn selection(
 }
 
 /// Marks all mappings as symbolised (else the tool would try it by itself and lose start lines), and lets the tool show
-/// allocations first where they were asked for, as Go does for `/debug/pprof/allocs`.
-fn for_the_tool(merged: &[u8], word: ProfileWord) -> Result<Vec<u8>, ApiError> {
+/// allocations first where they were asked for, as Go does for `/debug/pprof/allocs`. Where nothing was found it has the
+/// columns of Go's own profile, so that the tool can compare with it.
+fn for_the_tool(merged: &[u8], word: ProfileWord, is_nothing: bool) -> Result<Vec<u8>, ApiError> {
     let mut decoder = formats::Decoder::new();
     let limits = formats::Limits { keep_negative: true, ..crate::limits::decoder() };
     let (profile, _) = decoder.pprof(merged, &limits)?;
@@ -131,8 +133,8 @@ fn for_the_tool(merged: &[u8], word: ProfileWord) -> Result<Vec<u8>, ApiError> {
         mapping.flags = MappingFlags::ALL;
     }
     let mut text = profile.text.to_vec();
-    if columns.sample_types.is_empty() {
-        // Nothing was found: the tool refuses a profile without any column, and could not compare with it.
+    if is_nothing {
+        columns.sample_types.clear();
         for &(kind, unit) in go_columns(word.word) {
             let value_type = ValueType {
                 kind: add_string(&mut text, &mut columns, kind)?,

@@ -8,25 +8,27 @@ use profile::{Columns, Profile, StringIndex, StringRange, ValueType};
 pub struct TextType {
     sample_type: String,
     sample_unit: String,
-    period_nanos: Option<i64>,
+    sample_rate: Option<u32>,
 }
+
+/// A second, ns.
+const SECOND: i64 = 1_000_000_000;
 
 impl TextType {
     /// Numbers that are stored as they are, without a period type.
     #[must_use]
     pub fn plain(sample_type: &str, sample_unit: &str) -> Self {
-        Self { sample_type: sample_type.into(), sample_unit: sample_unit.into(), period_nanos: None }
+        Self { sample_type: sample_type.into(), sample_unit: sample_unit.into(), sample_rate: None }
     }
 
     /// Numbers of samples, stored as time: each stands for `1 s / sample_rate`, which becomes the period
     /// (`cpu`/`nanoseconds`).
     #[must_use]
     pub fn sampled(sample_type: &str, sample_rate: u32) -> Self {
-        let period_nanos = 1_000_000_000 / i64::from(sample_rate.max(1));
         Self {
             sample_type: sample_type.into(),
             sample_unit: "nanoseconds".into(),
-            period_nanos: Some(period_nanos.max(1)),
+            sample_rate: Some(sample_rate.max(1)),
         }
     }
 
@@ -58,19 +60,28 @@ impl Scaled<'_> {
     }
 }
 
-/// Multiplies all values by the period and states it.
+/// Turns all values from samples into time and states the period. Each value is scaled by the rate itself: the period is a
+/// whole number of ns, and 190 samples at 19 Hz multiplied by it would be less than 10 s (C033).
 pub(super) fn scaled<'a>(profile: Profile<'a>, typed: &TextType) -> Result<Scaled<'a>, DecodeError> {
-    let Some(period) = typed.period_nanos else { return Ok(Scaled::AsIs(profile)) };
+    let Some(sample_rate) = typed.sample_rate else { return Ok(Scaled::AsIs(profile)) };
     let mut text = profile.text.to_vec();
     let mut columns = profile.columns.clone();
     for value in &mut columns.values {
-        *value = value.checked_mul(period).ok_or_else(|| overflow("value", *value))?;
+        *value = nanos(*value, sample_rate).ok_or_else(|| overflow("value", *value))?;
     }
     let kind = add_string(&mut text, &mut columns, "cpu")?;
     let unit = add_string(&mut text, &mut columns, "nanoseconds")?;
     columns.header.period_type = Some(ValueType { kind, unit });
-    columns.header.period = period;
+    columns.header.period = (SECOND / i64::from(sample_rate)).max(1);
     Ok(Scaled::Owned { text, columns: Box::new(columns) })
+}
+
+/// The time of so many samples, rounded to the nearest ns; `None` where it does not fit.
+fn nanos(samples: i64, sample_rate: u32) -> Option<i64> {
+    let rate = i128::from(sample_rate);
+    // Rounds half away from zero, so that a difference and its opposite cancel.
+    let half = if samples < 0 { -rate } else { rate } / 2;
+    i64::try_from((i128::from(samples) * i128::from(SECOND) + half) / rate).ok()
 }
 
 fn add_string(text: &mut Vec<u8>, columns: &mut Columns, string: &str) -> Result<StringIndex, DecodeError> {
@@ -114,12 +125,20 @@ mod tests {
 
     #[test]
     fn c032_no_division_by_zero_and_no_overflow() {
-        assert_eq!(TextType::sampled("cpu", 0).period_nanos, Some(1_000_000_000));
-        assert_eq!(TextType::sampled("cpu", u32::MAX).period_nanos, Some(1));
+        assert_eq!(TextType::sampled("cpu", 0), TextType::sampled("cpu", 1));
+        assert_eq!((nanos(1, u32::MAX), nanos(5, u32::MAX)), (Some(0), Some(1)));
         let mut columns = Columns::default();
         columns.clear();
         columns.values = vec![i64::MAX];
         let profile = Profile { text: b"", columns: &columns };
         assert!(scaled(profile, &TextType::sampled("cpu", 1)).is_err());
+    }
+
+    #[test]
+    fn c033_samples_of_an_odd_rate_are_exact_time() {
+        assert_eq!(nanos(190, 19), Some(10_000_000_000));
+        assert_eq!(nanos(1, 19), Some(52_631_579));
+        assert_eq!(nanos(-190, 19), Some(-10_000_000_000));
+        assert_eq!(nanos(-1, 19), Some(-52_631_579));
     }
 }

@@ -10,11 +10,8 @@ use bytes::Bytes;
 use connectrpc::{
     CodecFormat, ConnectError, Encodable, RequestContext, Response, ServiceRequest, ServiceResult,
 };
-use profile::{
-    Columns, LabelSet, Profile, ProfileType, StringIndex, StringRange, Tenant, TimeRange, Timestamp,
-    ValueType,
-};
-use query::{Control, Engine, NameMode, Selection, StepRange, TypeSelector};
+use profile::{LabelSet, Tenant, TimeRange, Timestamp};
+use query::{Control, Engine, NameMode, Selection, StepRange};
 
 use super::{
     flamebearer::Flamebearer,
@@ -175,7 +172,7 @@ impl QuerierService for Querier {
         selection.call_site = call_site(request.stack_trace_selector)?;
         let pprof = self
             .query(&context, "select_merge_profile", QueryCost::Merge, move |engine, control| {
-                merged_pprof(engine, &selection, control)
+                Ok(engine.pprof(&selection, control)?.data)
             })
             .await?;
         Response::ok(EncodedPprof(pprof.into()))
@@ -308,40 +305,12 @@ fn merge(
             })
         }
         MergeFormat::Pprof => {
-            let pprof = merged_pprof(engine, selection, control)?;
+            let pprof = engine.pprof(selection, control)?.data;
             let profile = decode_pprof(&pprof).map_err(|error| ApiError::internal(error.to_string()))?;
             let pprof = PprofProfile { profile: MessageField::some(profile) };
             Ok(SelectMergeStacktracesResponse { pprof: MessageField::some(pprof), ..Default::default() })
         }
     }
-}
-
-/// The merged profile; where nothing was found, a valid one that still says what was asked for (C087).
-fn merged_pprof(engine: &Engine, selection: &Selection, control: &Control) -> Result<Vec<u8>, ApiError> {
-    let answer = engine.pprof(selection, control)?;
-    match &selection.profile_type {
-        TypeSelector::Exact(asked) if answer.stats.profiles == 0 => Ok(empty_pprof(asked)),
-        _ => Ok(answer.data),
-    }
-}
-
-fn empty_pprof(asked: &ProfileType) -> Vec<u8> {
-    let mut text = Vec::new();
-    let mut columns = Columns::default();
-    columns.clear();
-    let mut string = |word: &str| {
-        // Both fit: a type is no longer than the request that names it.
-        let start = u32::try_from(text.len()).unwrap_or(u32::MAX);
-        let length = u32::try_from(word.len()).unwrap_or(u32::MAX);
-        text.extend_from_slice(word.as_bytes());
-        columns.strings.push(StringRange { start, length });
-        StringIndex(u32::try_from(columns.strings.len() - 1).unwrap_or(u32::MAX))
-    };
-    let value = ValueType { kind: string(&asked.sample_type), unit: string(&asked.sample_unit) };
-    let period = ValueType { kind: string(&asked.period_type), unit: string(&asked.period_unit) };
-    columns.sample_types.push(value);
-    columns.header.period_type = Some(period);
-    formats::encode_pprof(&Profile { text: &text, columns: &columns })
 }
 
 fn flame_graph(flame: Flamebearer) -> FlameGraph {
