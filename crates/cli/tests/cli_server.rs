@@ -179,6 +179,33 @@ fn refusals_are_sentences_that_say_what_to_do() {
 }
 
 #[test]
+fn c087_nothing_found_is_a_valid_picture_and_table() {
+    let server = TestServer::start(&[]);
+    let at = ["--server", &server.url];
+    let cpu = fixture("go-hot/cpu.pb.gz");
+    done(&[&["push", &cpu, "--service", "a", "--type", "cpu"], &at[..]].concat());
+    let nobody = "cpu{service_name=\"nobody\"}";
+    for (format, start, end) in [
+        ("svg", "<svg ", "</svg>\n"),
+        ("html", "<!doctype html>", "</html>\n"),
+        ("terminal", "cpu{", "no samples\n"),
+        ("folded", "", ""),
+    ] {
+        let text = done(&[&["flame", nobody, "--format", format], &at[..]].concat()).stdout;
+        assert!(text.starts_with(start) && text.ends_with(end), "{format}: {text}");
+    }
+    assert_eq!(document(&[&["flame", nobody, "--json"], &at[..]].concat())["total"], 0);
+    assert_eq!(document(&[&["top", nobody, "--json"], &at[..]].concat())["rows"], serde_json::json!([]));
+    assert_eq!(document(&[&["diff", nobody, nobody, "--json"], &at[..]].concat())["right_total"], 0);
+    assert_eq!(document(&[&["profiles", nobody, "--json"], &at[..]].concat()), serde_json::json!([]));
+    let folder = tempfile::tempdir().unwrap();
+    let merged = folder.path().join("merged.pb.gz");
+    let merged = merged.to_str().unwrap();
+    done(&[&["pprof", nobody, "-o", merged], &at[..]].concat());
+    assert_eq!(document(&["top", merged, "--json"])["total"], 0);
+}
+
+#[test]
 fn d12_without_a_range_old_profiles_are_found() {
     let server = TestServer::start(&[]);
     let at = ["--server", &server.url];

@@ -4,6 +4,11 @@
 
 mod support;
 
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+};
+
 use serde_json::{Value, json};
 use support::{
     Reply, TestServer,
@@ -235,12 +240,33 @@ fn c081_label_names_of_any_script_are_kept_and_asked_for() {
 #[test]
 fn c089_a_pattern_over_the_limit_is_refused_with_the_limit() {
     let server = TestServer::start(&[]);
-    push(&server, "service=a", &Body::cpu(now_nanos()).sample("main", &[1, 10]).gzip());
-    let trap = encoded(r#"cpu{service_name=~"(a+)+$"}"#);
-    server.get(&format!("/api/v1/top?q={trap}")).expect(200);
-    let large = format!("{{service_name=~\"{}\"}}", "x".repeat(60_000));
-    let reply = server.get(&format!("/api/v1/top?q={}", encoded(&large))).expect(400);
+    // A value that an engine with backtracking would never be done with.
+    let value = format!("{}!", "a".repeat(1_500));
+    let parameters = format!("service=a&label={}", encoded(&format!("trap={value}")));
+    push(&server, &parameters, &Body::cpu(now_nanos()).sample("main", &[1, 10]).gzip());
+    let many = ".*".repeat(100);
+    for (pattern, total) in [("(a+)+$", 0), ("(a+)+!$", 10), (many.as_str(), 10), ("(a|aa)+", 0)] {
+        let q = encoded(&format!("cpu{{trap=~\"{pattern}\"}}"));
+        let reply = server.get(&format!("/api/v1/top?q={q}")).expect(200);
+        assert_eq!(reply.json()["total"], total, "{pattern}");
+    }
+    let large = |bytes: usize| format!("{{service_name=~\"{}\"}}", "x".repeat(bytes));
+    let reply = server.get(&format!("/api/v1/top?q={}", encoded(&large(60_000)))).expect(400);
     assert!(reply.json()["message"].as_str().unwrap().contains("at most 16384"), "{reply:?}");
+    // A megabyte is more than a URL may have; in a body it gets as far as the limit.
+    let mut socket = TcpStream::connect(&server.address).unwrap();
+    let head = format!("GET /api/v1/top?q={} HTTP/1.1\r\nhost: x\r\n\r\n", large(1 << 20));
+    // The server may answer and hang up before it has everything.
+    let _ = socket.write_all(head.as_bytes());
+    let mut answer = [0; 10];
+    socket.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 4");
+    let message = json!({ "matchers": [large(1 << 20)], "start": 1, "end": 2 }).to_string();
+    let path = "/querier.v1.QuerierService/LabelNames";
+    let headers = [("content-type", "application/json")];
+    let reply = server.call("POST", path, &headers, Some(message.as_bytes())).expect(400);
+    assert!(reply.text().contains("at most 65536"), "{reply:?}");
+    server.get("/api/v1/services").expect(200);
 }
 
 #[test]

@@ -90,10 +90,14 @@ fn folded_and_lines() {
 #[test]
 fn c007_pprof_without_samples() {
     let server = TestServer::start(&[]);
-    push(&server, "a", &[], &Body::cpu(now_nanos()).gzip()).expect(200);
-    ingest(&server, "name=a&format=pprof", &Body::cpu(now_nanos()).gzip()).expect(200);
+    for _ in 0..20 {
+        push(&server, "a", &[], &Body::cpu(now_nanos()).gzip()).expect(200);
+        ingest(&server, "name=a&format=pprof", &Body::cpu(now_nanos()).gzip()).expect(200);
+    }
     assert_eq!(label_sets(&server, &["service_name"]), Vec::<String>::new());
-    assert_eq!(metric(&server, "everflame_empty_profile_total"), 2.0);
+    assert_eq!(metric(&server, "everflame_empty_profile_total"), 40.0);
+    let log = server.log();
+    assert!(!log.contains("ERROR") && !log.contains("WARN"), "{log}");
 }
 
 #[test]
@@ -380,6 +384,31 @@ fn c097_retry_same_push() {
     }
     assert_eq!(total(&server, CPU, r#"{service_name="b"}"#), 40_000_000);
     assert_eq!(metric(&server, "everflame_pushes_total{api=\"push\",outcome=\"duplicate\"}"), 3.0);
+}
+
+/// A client that gives up before the answer sends the same again: whether or not the first was kept, it is there once.
+#[test]
+fn c097_retry_after_a_timeout() {
+    let server = TestServer::start(&[]);
+    let body = cpu().gzip();
+    let message = push_message(&[series(&[("__name__", "process_cpu"), ("service_name", "a")], &[&body])]);
+    let mut socket = std::net::TcpStream::connect(&server.address).unwrap();
+    let head = format!(
+        "POST {PUSH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/proto\r\nContent-Length: {}\r\n\r\n",
+        message.0.len()
+    );
+    socket.write_all(head.as_bytes()).unwrap();
+    socket.write_all(&message.0).unwrap();
+    drop(socket);
+    connect(&server, PUSH, &message.0).expect(200);
+    assert_eq!(total(&server, CPU, ALL), 40_000_000);
+    // Another id for the same profile makes no other profile of it (D2).
+    for id in ["00000000-0000-0000-0000-00000000000a", "00000000-0000-0000-0000-00000000000b"] {
+        let sample = Message::default().bytes(1, &body).bytes(2, id);
+        let named = series(&[("__name__", "process_cpu"), ("service_name", "a")], &[]).bytes(2, sample);
+        connect(&server, PUSH, &push_message(&[named]).0).expect(200);
+    }
+    assert_eq!(total(&server, CPU, ALL), 40_000_000);
 }
 
 #[test]

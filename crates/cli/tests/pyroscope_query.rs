@@ -276,6 +276,39 @@ fn c087_empty_result_forms() {
 }
 
 #[test]
+fn c110_time_filter_honoured() {
+    let server = TestServer::start(&[]);
+    let day = now_nanos() / (86_400 * SECOND) * 86_400 - 86_400;
+    let at = |minutes: i64| (day + minutes * 60) * 1_000;
+    for (hour, value) in [(9, 10), (10, 100)] {
+        let body = Body::cpu((day + hour * 3_600) * SECOND).sample("main", &[1, value]);
+        push(&server, "a", &[], &body.gzip()).expect(200);
+    }
+    let total = |from: i64, until: i64| {
+        let message = value!({ "profileTypeID": CPU, "labelSelector": "{}", "start": from, "end": until });
+        let merged = ask(&server, "SelectMergeStacktraces", &message);
+        let query = encoded(&format!("{CPU}{{}}"));
+        let path = format!("/pyroscope/render?query={query}&from={from}&until={until}");
+        let rendered = server.get(&path).expect(200).json();
+        let ticks = rendered["flamebearer"]["numTicks"].as_i64().unwrap();
+        let sum = merged["flamegraph"]["total"].as_str().map_or(0, |total| total.parse().unwrap());
+        assert_eq!(ticks, sum, "both calls say the same");
+        sum
+    };
+    assert_eq!(total(at(570), at(585)), 0, "09:30 to 09:45: never a neighbour's data");
+    // Inclusive at both ends, as there (D10).
+    assert_eq!((total(at(540), at(585)), total(at(570), at(600)), total(at(540), at(600))), (10, 100, 110));
+    let message = value!({
+        "profileTypeID": CPU, "labelSelector": "{}", "step": 60, "start": at(570), "end": at(585),
+        "labelNames": ["service_name"], "matchers": [], "name": "service_name",
+    });
+    for (method, field) in [("SelectSeries", "series"), ("Series", "labelsSet"), ("LabelValues", "names")] {
+        let answer = ask(&server, method, &message);
+        assert!(answer[field].as_array().is_none_or(Vec::is_empty), "{method}: {answer}");
+    }
+}
+
+#[test]
 fn render_has_the_shape_that_clients_know() {
     let server = filled();
     let query = encoded(&format!("{CPU}{{service_name=\"shop\"}}"));

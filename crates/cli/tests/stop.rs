@@ -126,3 +126,26 @@ fn c097_a_retry_after_a_restart_is_still_known() {
     assert_eq!(reply["profiles"][0]["outcome"], "duplicate");
     assert_eq!(again.get("/api/v1/top?type=cpu").expect(200).json()["total"], 10);
 }
+
+#[test]
+fn c105_a_torn_end_of_the_log_is_dropped_with_a_log_line() {
+    let server = TestServer::start(&[]);
+    let push = |server: &TestServer, value: i64| {
+        let body = Body::cpu(now_nanos()).sample("main", &[1, value]).gzip();
+        server.post("/api/v1/push?service=a", &body).expect(200);
+    };
+    push(&server, 1);
+    let data = server.kill();
+    let logs: Vec<_> = std::fs::read_dir(data.path().join("log")).unwrap().collect();
+    let log = logs[0].as_ref().unwrap().path();
+    let mut torn = std::fs::read(&log).unwrap();
+    // The beginning of another record: what a power cut leaves of one.
+    let begun = torn[24..60].to_vec();
+    torn.extend_from_slice(&begun);
+    std::fs::write(&log, torn).unwrap();
+    let again = TestServer::start_in(data, &[]);
+    let said = again.log();
+    assert!(said.contains("torn end of the log dropped") && !said.contains("ERROR"), "{said}");
+    push(&again, 10);
+    assert_eq!(again.get("/api/v1/top?type=cpu").expect(200).json()["total"], 11);
+}

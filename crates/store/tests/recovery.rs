@@ -126,6 +126,41 @@ async fn a_record_that_a_disk_has_written_twice_is_used_once() {
 }
 
 #[tokio::test]
+async fn c105_damage_in_one_log_file_leaves_the_later_ones_alone() {
+    let (disk, first) = written(6).await;
+    let damaged_name = log_name(&disk);
+    // After a start pushes go to a log file of their own.
+    let store = open(&disk).await;
+    for number in 6..10 {
+        let sketch = Sketch::cpu(&[("main;later", number)]);
+        keep(&store, &Push::new("c", &number.to_string()), &sketch).await.unwrap();
+    }
+    let all = content(&store);
+    store.close().await.unwrap();
+    drop(store);
+    let logs: Vec<String> = disk.file_names().into_iter().filter(|name| name.starts_with("log/")).collect();
+    assert_eq!(logs.len(), 2, "{logs:?}");
+    let mut bytes = read(&disk, &damaged_name);
+    let starts = frames(&bytes);
+    bytes[starts[2] + FRAME_HEADER] ^= 16;
+    {
+        use store::disk::Disk as _;
+        disk.remove(&damaged_name).unwrap();
+        let mut file = disk.create(&damaged_name).unwrap();
+        file.append(&bytes).unwrap();
+        file.sync_data().unwrap();
+        disk.sync_dir("log").unwrap();
+    }
+    let store = open(&disk).await;
+    let found = content(&store);
+    assert_eq!(store.recovery().damaged_bytes, (starts[3] - starts[2]) as u64);
+    assert!(found.iter().all(|(id, stacks)| all.get(id) == Some(stacks)));
+    let later = all.keys().filter(|id| !first.contains_key(*id));
+    assert_eq!(later.filter(|id| found.contains_key(*id)).count(), 4, "the later file is whole");
+    assert!(found.len() >= 7, "{}", found.len());
+}
+
+#[tokio::test]
 async fn a_damaged_file_header_costs_nothing() {
     let (disk, all) = written(4).await;
     let name = log_name(&disk);
