@@ -2,6 +2,8 @@
 //! nothing; what is taken in part says so in `Everflame-Altered` and in a counter (D14); what is legal comes back whole.
 //!
 //! The decoder's own answers to these cases are in `crates/formats/tests/cases.rs`.
+//!
+//! Long because it is one list of cases, each a short test of its own.
 
 #![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
 
