@@ -13,6 +13,9 @@ pub(crate) const LOG_WAITING_BYTES_MAX: usize = 64 << 20;
 /// Heads may grow to this many times `flush_bytes` while a flush is under way, before pushes are refused.
 pub(crate) const HEAD_FLUSHES_MAX: u64 = 4;
 
+/// Heads of this size never make a push be refused, however small `flush_bytes` is: so much is always there. Bytes.
+pub(crate) const HEAD_BYTES_FREE: u64 = 16 << 20;
+
 /// How long a push without a time of its own is recognised by its digest alone (D2).
 pub(crate) const DIGEST_MEMORY: Duration = Duration::from_secs(600);
 

@@ -8,7 +8,9 @@ use crate::{
     Accepted, NewAttachment, NewProfile, Outcome, PushError, StoreState, Ticket,
     generation::Generation,
     identity,
-    limits::{HEAD_FLUSHES_MAX, LOG_WAITING_BYTES_MAX, PARTITION_SYMBOLS_MAX, RETRY_AFTER_SECONDS},
+    limits::{
+        HEAD_BYTES_FREE, HEAD_FLUSHES_MAX, LOG_WAITING_BYTES_MAX, PARTITION_SYMBOLS_MAX, RETRY_AFTER_SECONDS,
+    },
     partition::{
         Baseline, Entry, HeadAttachment, HeadProfile, Partition, PushBuffer, Wanted, Writer, check_sums,
     },
@@ -89,15 +91,21 @@ impl Shared {
         if self.log.waiting_bytes() > LOG_WAITING_BYTES_MAX {
             return overloaded("the disk is behind with the log");
         }
-        let published = self.published();
-        let heads = published.sealed.iter().chain([&published.live]);
-        let head_bytes: u64 = heads.map(|generation| generation.bytes()).sum();
-        if !published.sealed.is_empty()
-            && head_bytes > self.options.flush_bytes.saturating_mul(HEAD_FLUSHES_MAX)
-        {
+        if self.is_head_too_large() {
             return overloaded("flushing is behind with the head");
         }
         Ok(())
+    }
+
+    /// Whether pushes are faster than flushes. What a start has found in logs does not count: it cannot grow, and it is
+    /// on its way into blocks already.
+    fn is_head_too_large(&self) -> bool {
+        let published = self.published();
+        let own = published.sealed.iter().filter(|sealed| sealed.number >= self.first_generation);
+        let sealed: Vec<u64> = own.map(|generation| generation.bytes()).collect();
+        let bytes = sealed.iter().sum::<u64>() + published.live.bytes();
+        let bytes_max = self.options.flush_bytes.saturating_mul(HEAD_FLUSHES_MAX).max(HEAD_BYTES_FREE);
+        !sealed.is_empty() && bytes > bytes_max
     }
 
     fn push_profile(

@@ -71,6 +71,8 @@ pub(crate) struct Shared {
     /// Wakes the maintenance task.
     pub(crate) wake: Notify,
     pub(crate) recovery: RecoveryReport,
+    /// The first generation of this process; older ones were found in logs.
+    pub(crate) first_generation: u64,
     /// Keeps other processes out; given back last.
     _lock: Option<FolderLock>,
 }
@@ -174,9 +176,14 @@ impl Store {
             flushing: tokio::sync::Mutex::new(()),
             wake: Notify::new(),
             recovery: recovered.report,
+            first_generation: recovered.next_generation,
             _lock: lock,
         });
         maintenance::look_at_free_space(&shared);
+        if !shared.published().sealed.is_empty() {
+            // What was found in logs becomes blocks at once.
+            shared.wake.notify_one();
+        }
         let task = tokio::spawn(maintenance::run(Arc::clone(&shared)));
         Ok(Arc::new(Self { shared, maintenance: Mutex::new(Some(task)) }))
     }

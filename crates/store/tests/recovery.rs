@@ -240,3 +240,22 @@ async fn after_a_failed_append_the_next_generation_goes_on() {
     let store = open(&disk).await;
     assert_eq!(total(&store), 1);
 }
+
+#[tokio::test]
+async fn what_a_start_has_found_does_not_make_pushes_wait() {
+    let (disk, all) = written(40).await;
+    // As if the size of a head had been lowered between two starts.
+    let options = store::StoreOptions { flush_bytes: 1, ..options() };
+    let store = Store::open_on(Arc::new(disk.clone()), options).await.unwrap();
+    assert!(store.stats().head_bytes > 1_000);
+    // No await in between: nothing has been flushed yet.
+    let mut last = None;
+    for number in 100..140 {
+        let accepted = Push::new("a", &number.to_string()).send(&store, &Sketch::cpu(&[("main", number)]));
+        last = Some(accepted.unwrap().ticket);
+    }
+    store.durable(last.unwrap()).await.unwrap();
+    assert_eq!(content(&store).len(), all.len() + 40);
+    store.flush().await.unwrap();
+    assert_eq!((content(&store).len(), store.stats().head_bytes), (all.len() + 40, 0));
+}
