@@ -17,7 +17,7 @@ use http::{HeaderMap, header};
 use crate::Token;
 
 /// Paths that answer without the secret: they say no more than that the process runs.
-const OPEN_PATHS: [&str; 3] = ["/healthz", "/ready", "/readyz"];
+pub(crate) const OPEN_PATHS: [&str; 3] = ["/healthz", "/ready", "/readyz"];
 
 /// Lets a request through or answers 401 in the shape of the API that was called.
 pub(crate) async fn require_token(State(token): State<Arc<Token>>, request: Request, next: Next) -> Response {

@@ -9,6 +9,7 @@ mod activity;
 mod auth;
 mod body;
 mod config;
+mod door;
 mod files;
 mod limits;
 mod listener;
@@ -23,4 +24,4 @@ pub use config::{
     Config, ConfigError, ConnectionLimits, KEYS, Key, KeyKind, LogFormat, Settings, Token, key_named,
 };
 pub use listener::{ClientAddress, ListenerStats, serve};
-pub use run::{Server, ServerError, run};
+pub use run::{Server, ServerError, StartingServer, run};

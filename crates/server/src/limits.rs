@@ -27,6 +27,9 @@ pub(crate) const MILLIS_PER_KIB: u64 = 1_000;
 /// Shortest secret that is taken, bytes: shorter ones can be guessed over the network.
 pub(crate) const TOKEN_BYTES_MIN: usize = 16;
 
+/// What a client is told to wait while the server starts, seconds: replaying the log of a full head takes less.
+pub(crate) const START_RETRY_SECONDS: u32 = 1;
+
 /// Threads for CPU work and file reads. Slots bound how many are busy; idle ones end by themselves.
 pub(crate) const BLOCKING_THREADS_MAX: usize = 64;
 

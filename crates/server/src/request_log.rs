@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use axum::{extract::Request, middleware::Next, response::Response};
 
-use crate::ClientAddress;
+use crate::{ClientAddress, auth::OPEN_PATHS};
 
 /// Notes method, path, status and time. Query strings stay out: they may hold what a log must not keep.
 pub(crate) async fn note(request: Request, next: Next) -> Response {
@@ -15,7 +15,9 @@ pub(crate) async fn note(request: Request, next: Next) -> Response {
     let response = next.run(request).await;
     let status = response.status().as_u16();
     let millis = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    if response.status().is_server_error() {
+    // A probe asks whether something is wrong; a server that is not ready has said so elsewhere.
+    let is_probe = OPEN_PATHS.contains(&path.as_str());
+    if response.status().is_server_error() && !is_probe {
         tracing::warn!(%method, path, status, time_ms = millis, client, "request failed");
     } else {
         tracing::debug!(%method, path, status, time_ms = millis, client, "request");

@@ -1,4 +1,6 @@
-//! The life of a server: open the store, listen, wait for the word to stop, stop without losing anything.
+//! The life of a server: listen, open the store, wait for the word to stop, stop without losing anything.
+//!
+//! Probes are answered from the first moment on; while the log is replayed, everything else is told to come again.
 //!
 //! Order of a stop: no new connections; requests under way end, at most for `stop_timeout`, then they are cut and were
 //! never acknowledged; the store makes everything durable and closes. A second signal ends the process at once.
@@ -12,8 +14,8 @@ use store::{Store, StoreOptions};
 use tokio::{net::TcpListener, signal::unix::SignalKind, sync::watch, task::JoinHandle};
 
 use crate::{
-    Config, ConfigError, ListenerStats, auth, files, limits, listener, log, own_metrics, request_log,
-    self_profile,
+    Config, ConfigError, ListenerStats, auth, door::Door, files, limits, listener, log, own_metrics,
+    request_log, self_profile,
 };
 
 /// Why a server could not start or did not end well.
@@ -127,44 +129,36 @@ pub struct Server {
 }
 
 impl Server {
-    /// Binds the address, opens the data folder, recovers, and begins to serve. Connections that come in while it
-    /// recovers wait in the system's queue.
+    /// [`Server::listen`], then [`StartingServer::open`].
     ///
     /// # Errors
     /// See [`ServerError`].
     pub async fn start(config: Config) -> Result<Self, ServerError> {
+        Self::listen(config).await?.open().await
+    }
+
+    /// Binds the address and answers health checks; every other request is told to come again.
+    ///
+    /// # Errors
+    /// When the address cannot be listened on.
+    pub async fn listen(config: Config) -> Result<StartingServer, ServerError> {
         let begun = Instant::now();
         let listen_error =
             |error: std::io::Error| ServerError::Listen { address: config.listen, reason: error.to_string() };
         let listener = TcpListener::bind(config.listen).await.map_err(listen_error)?;
         let address = listener.local_addr().map_err(listen_error)?;
-        let store = Store::open(store_options(&config)).await?;
-        files::keep_scratch_in(&config.data_dir);
-        let engine = Arc::new(Engine::new(
-            Arc::clone(&store),
-            EngineOptions { cache_bytes: config.cache_bytes, query_bytes_max: config.query_bytes_max },
-        ));
-        let state = ApiState::new(Arc::clone(&store), engine, api_options(&config));
         let stats = Arc::new(ListenerStats::default());
-        own_metrics::register(&state.metrics, Arc::clone(&stats));
-        let router = router(&state, &config);
+        let door = Door::default();
         let (stop, stopped) = watch::channel(false);
         let serving = tokio::spawn(listener::serve(
             listener,
-            router,
+            guarded(door.router(), &config),
             config.connections,
-            stats,
+            Arc::clone(&stats),
             stopped,
             config.stop_timeout,
         ));
-        warn_of_open_door(&config);
-        tracing::info!(
-            url = %format_args!("http://{address}"),
-            data_dir = %config.data_dir.display(),
-            start_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
-            "listening"
-        );
-        Ok(Self { address, store, stop, serving })
+        Ok(StartingServer { config, address, begun, door, stats, stop, serving })
     }
 
     /// Where it listens; the real port where 0 was asked for.
@@ -190,6 +184,56 @@ impl Server {
     }
 }
 
+/// A server that listens and has not opened its data folder yet. When it is dropped, it listens no more.
+pub struct StartingServer {
+    config: Config,
+    address: SocketAddr,
+    begun: Instant,
+    door: Door,
+    stats: Arc<ListenerStats>,
+    stop: watch::Sender<bool>,
+    serving: JoinHandle<usize>,
+}
+
+impl StartingServer {
+    /// Where it listens; the real port where 0 was asked for.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Opens the data folder, recovers, and lets requests in.
+    ///
+    /// # Errors
+    /// When the data folder cannot be opened.
+    pub async fn open(self) -> Result<Server, ServerError> {
+        let Self { config, address, begun, door, stats, stop, serving } = self;
+        let options = store_options(&config);
+        // Replaying a log is work without a pause: on a thread of its own, so that probes are answered meanwhile.
+        let runtime = tokio::runtime::Handle::current();
+        let opening = tokio::task::spawn_blocking(move || runtime.block_on(Store::open(options)));
+        let opened = opening.await;
+        let store = opened
+            .map_err(|error| ServerError::System { what: "the store", reason: error.to_string() })??;
+        files::keep_scratch_in(&config.data_dir);
+        let engine = Arc::new(Engine::new(
+            Arc::clone(&store),
+            EngineOptions { cache_bytes: config.cache_bytes, query_bytes_max: config.query_bytes_max },
+        ));
+        let state = ApiState::new(Arc::clone(&store), engine, api_options(&config));
+        own_metrics::register(&state.metrics, stats);
+        door.open(api::router(state).merge(self_profile::router()));
+        warn_of_open_door(&config);
+        tracing::info!(
+            url = %format_args!("http://{address}"),
+            data_dir = %config.data_dir.display(),
+            start_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+            "listening"
+        );
+        Ok(Server { address, store, stop, serving })
+    }
+}
+
 fn store_options(config: &Config) -> StoreOptions {
     StoreOptions {
         data_dir: config.data_dir.clone(),
@@ -210,8 +254,8 @@ fn api_options(config: &Config) -> ApiOptions {
     }
 }
 
-fn router(state: &Arc<ApiState>, config: &Config) -> Router {
-    let mut router = api::router(Arc::clone(state)).merge(self_profile::router());
+/// Asks for the secret, and notes each request.
+fn guarded(mut router: Router, config: &Config) -> Router {
     if let Some(token) = config.token.clone() {
         router = router.layer(middleware::from_fn_with_state(Arc::new(token), auth::require_token));
     }
