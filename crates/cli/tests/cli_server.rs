@@ -4,7 +4,7 @@
 
 mod support;
 
-use support::{Finished, TestServer, encoded, repository_file, run};
+use support::{Finished, TestServer, body::Body, encoded, now_nanos, repository_file, run};
 
 const STACKS: &str = "main;work;hot 70\nmain;work 20\nmain;idle 10\n";
 
@@ -228,4 +228,27 @@ fn c092_a_filter_survives_the_servers_url() {
     server.post(&format!("/api/v1/push?service={service}&format=folded"), body.as_bytes()).expect(200);
     let found = document(&["labels", "--values", "service_name", "--json", "--server", &server.url]);
     assert_eq!(found, serde_json::json!(["a&b=c"]));
+}
+
+#[test]
+fn a_listing_that_is_cut_says_so() {
+    let server = TestServer::start(&[]);
+    for number in 0..3 {
+        let body = Body::cpu(now_nanos() - number * 1_000_000_000).sample("main;work", &[1, 10_000_000]);
+        server.post("/api/v1/push?service=a", &body.gzip()).expect(200);
+    }
+    let listed = server.get("/api/v1/profiles?limit=1").expect(200).json();
+    assert_eq!((listed["profiles"].as_array().unwrap().len(), &listed["left_out"]), (1, &2.into()));
+    let all = server.get("/api/v1/profiles").expect(200).json();
+    assert_eq!((all["profiles"].as_array().unwrap().len(), &all["left_out"]), (3, &0.into()));
+    let selector = "cpu{service_name=\"a\"}";
+    for format in [None, Some("--json")] {
+        let mut arguments = vec!["profiles", "--server", &server.url, selector, "--limit", "2"];
+        arguments.extend(format);
+        let finished = run(&arguments);
+        assert_eq!(finished.code, Some(0), "{finished:?}");
+        assert!(finished.stderr.contains("not listed: 1"), "{finished:?}");
+    }
+    let finished = run(&["profiles", "--server", &server.url, selector]);
+    assert!(!finished.stderr.contains("not listed"), "{finished:?}");
 }

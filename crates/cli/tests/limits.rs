@@ -9,9 +9,10 @@ use std::{
     io::{Read, Write},
     net::TcpStream,
     path::Path,
+    sync::Arc,
 };
 
-use support::{DataDir, PATIENCE, TestServer, body::Body, now_nanos};
+use support::{DataDir, PATIENCE, Reply, TestServer, body::Body, now_nanos};
 
 /// Sends bytes and reads the whole answer, without an HTTP client that would know better.
 fn exchange(server: &TestServer, head: &str, chunks: impl Iterator<Item = Vec<u8>>) -> String {
@@ -125,4 +126,37 @@ fn a_second_server_on_the_same_folder_says_who_has_it() {
     assert_eq!(finished.code, Some(1), "{finished:?}");
     assert!(finished.stderr.contains(&server.id().to_string()), "{finished:?}");
     server.get("/ready").expect(200);
+}
+
+#[test]
+fn more_blocks_than_the_soft_limit_of_open_files_can_be_read() {
+    const DAYS: i64 = 80;
+    let data = DataDir::new();
+    let server = TestServer::start_with_open_files(Arc::clone(&data), 48, &["--flush-interval", "1s"]);
+    let limits = std::fs::read_to_string(format!("/proc/{}/limits", server.id())).unwrap();
+    let open_files = limits.lines().find_map(|line| line.strip_prefix("Max open files")).unwrap();
+    let values: Vec<&str> = open_files.split_whitespace().collect();
+    assert_eq!(values[0], values[1], "the soft limit is raised to the hard one");
+    // A block for each day, and a file open for each block.
+    for day in 0..DAYS {
+        let body = Body::cpu(now_nanos() - day * 86_400_000_000_000).sample("main;work", &[1, 10_000_000]);
+        server.post("/api/v1/push?service=a", &body.gzip()).expect(200);
+    }
+    let has_blocks = |reply: &Reply| {
+        let number = |name: &str| {
+            let text = reply.text();
+            let found = text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse::<i64>().ok());
+            found.unwrap_or_default()
+        };
+        number("everflame_blocks ") >= DAYS && number("everflame_head_profiles ") == 0
+    };
+    server.wait_for("/metrics", has_blocks);
+    let ask = |server: &TestServer| {
+        let selector = support::encoded("cpu{service_name=\"a\"}");
+        server.get(&format!("/api/v1/top?q={selector}&from=now-100d")).expect(200).json()["total"].clone()
+    };
+    assert_eq!(ask(&server), DAYS * 10_000_000);
+    let (_, data) = server.stop();
+    let server = TestServer::start_with_open_files(data, 48, &[]);
+    assert_eq!(ask(&server), DAYS * 10_000_000);
 }

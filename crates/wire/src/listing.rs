@@ -71,6 +71,9 @@ pub struct ProfilesReply {
     pub profiles: Vec<ProfileItem>,
     /// Uploads of the same services and range that are kept whole, such as Go execution traces.
     pub attachments: Vec<AttachmentItem>,
+    /// Older profiles and uploads of the selection that are not listed, because there are more than `limit`.
+    #[serde(default)]
+    pub left_out: u64,
     /// What it took.
     pub stats: Stats,
 }

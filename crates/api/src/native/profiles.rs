@@ -43,9 +43,11 @@ pub(super) async fn list(State(state): State<Arc<ApiState>>, parameters: Paramet
             attachments.retain(|attachment| is_selected(attachment, &selection));
             attachments.sort_by_key(|attachment| attachment.time);
             let surplus = attachments.len().saturating_sub(limit);
+            let left_out = answer.stats.profiles.saturating_sub(answer.data.len() as u64) + surplus as u64;
             json(&wire::ProfilesReply {
                 profiles: answer.data.into_iter().map(convert::profile).collect(),
                 attachments: attachments.into_iter().skip(surplus).map(convert::attachment).collect(),
+                left_out,
                 stats: convert::stats(answer.stats, selection.range),
             })
         })

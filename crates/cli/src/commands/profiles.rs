@@ -33,15 +33,22 @@ pub struct Arguments {
 /// # Errors
 /// See [`Failure`].
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let (profiles, attachments) = match Source::open(&arguments.source)? {
+    let (profiles, attachments, left_out) = match Source::open(&arguments.source)? {
         Source::Local(local) => {
-            (local.profiles(arguments.limit)?.data.into_iter().map(item).collect(), Vec::new())
+            let told = local.profiles(arguments.limit)?;
+            let left_out = told.stats.profiles.saturating_sub(told.data.len() as u64);
+            (told.data.into_iter().map(item).collect(), Vec::new(), left_out)
         }
         Source::Remote(remote) => {
             let reply = remote.profiles(arguments.limit)?;
-            (reply.profiles, reply.attachments)
+            (reply.profiles, reply.attachments, reply.left_out)
         }
     };
+    if left_out > 0 {
+        let text =
+            format!("older ones that are not listed: {left_out}; give a larger --limit or an earlier --to");
+        output::say(&one_line(&text));
+    }
     output::write_data(None, |out| {
         if arguments.json {
             return write_line(&json!(profiles), out);

@@ -74,12 +74,24 @@ impl TestServer {
     /// Starts a server with a data folder and environment variables.
     pub fn start_with(data: Arc<DataDir>, flags: &[&str], variables: &[(&str, &OsStr)]) -> Self {
         let mut command = Command::new(program());
+        without_settings(&mut command).envs(variables.iter().copied());
+        Self::spawn(command, data, flags)
+    }
+
+    /// Starts a server whose process may have so many files open at first (the soft limit).
+    pub fn start_with_open_files(data: Arc<DataDir>, open_files: u32, flags: &[&str]) -> Self {
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(format!("ulimit -S -n {open_files} && exec \"$0\" \"$@\"")).arg(program());
+        without_settings(&mut command);
+        Self::spawn(command, data, flags)
+    }
+
+    fn spawn(mut command: Command, data: Arc<DataDir>, flags: &[&str]) -> Self {
         command.arg("server").arg("--data-dir").arg(data.path()).args(flags);
         if !flags.contains(&"--listen") {
             command.args(["--listen", "127.0.0.1:0"]);
         }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
-        without_settings(&mut command).envs(variables.iter().copied());
         let mut child = command.spawn().unwrap();
         let log = Arc::new(Mutex::new(String::new()));
         let url = url_from_log(&mut child, &log);
