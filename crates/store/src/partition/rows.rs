@@ -15,7 +15,10 @@
 use block::{NONE, Rows};
 use profile::Link;
 
-use super::bytes::{Damaged, Reader, put_varint, zigzag_decode, zigzag_encode};
+use super::{
+    bytes::{Damaged, Reader, put_varint, zigzag_decode, zigzag_encode},
+    divisor::Divisor,
+};
 
 /// Zero bytes after the last stream, so that eight bytes can be read anywhere.
 const PADDING: usize = 8;
@@ -114,22 +117,22 @@ impl RowBuffer {
         put_varint(out, self.columns.len() as u64);
         self.scaled.resize_with(self.columns.len(), Vec::new);
         for (position, values) in self.columns.iter().enumerate() {
-            let mut divisor = 0;
-            let mut negative = false;
-            for &value in values {
-                negative |= value < 0;
-                if divisor != 1 {
-                    divisor = greatest_common_divisor(divisor, value.unsigned_abs());
-                }
-            }
-            if divisor == 0 {
+            let negative = values.iter().fold(0, |all, value| all | value) < 0;
+            let Some(divisor) = Divisor::of_all(values) else {
                 put_varint(out, RULE_ZERO);
                 self.scaled[position].clear();
                 continue;
-            }
+            };
             let mut scaled = std::mem::take(&mut self.scaled[position]);
             scaled.clear();
-            scaled.extend(values.iter().map(|&value| scale_down(value, divisor, negative)));
+            if negative {
+                scaled.extend(values.iter().map(|&value| {
+                    let magnitude = divisor.divide(value.unsigned_abs()).cast_signed();
+                    zigzag_encode(if value < 0 { magnitude.wrapping_neg() } else { magnitude })
+                }));
+            } else {
+                scaled.extend(values.iter().map(|&value| divisor.divide(value.unsigned_abs())));
+            }
             let is_twin =
                 |&&(earlier, signed): &&(usize, bool)| signed == negative && self.scaled[earlier] == scaled;
             let twin = stored.iter().find(is_twin);
@@ -143,7 +146,7 @@ impl RowBuffer {
             }
             self.scaled[position] = scaled;
             put_varint(out, rule);
-            put_varint(out, divisor);
+            put_varint(out, divisor.value());
         }
         stored.into_iter().map(|(column, _)| column).collect()
     }
@@ -168,23 +171,6 @@ impl RowBuffer {
         put_varint(out, self.numbers.len() as u64);
         pack(&self.numbers, out);
     }
-}
-
-/// Divides; zigzag where some value of the column is negative.
-fn scale_down(value: i64, divisor: u64, signed: bool) -> u64 {
-    let magnitude = value.unsigned_abs() / divisor;
-    if !signed {
-        return magnitude;
-    }
-    let scaled = magnitude.cast_signed();
-    zigzag_encode(if value < 0 { scaled.wrapping_neg() } else { scaled })
-}
-
-fn greatest_common_divisor(mut left: u64, mut right: u64) -> u64 {
-    while right != 0 {
-        (left, right) = (right, left % right);
-    }
-    left
 }
 
 /// Per row: nothing, a span, a trace or both, then the bytes of those that are there.
@@ -239,27 +225,52 @@ fn pack(numbers: &[u64], out: &mut Vec<u8>) {
         }
         return;
     }
-    let choices = lengths(longest);
-    let class_of = |number: u64| match 64 - number.leading_zeros() {
-        0..=8 => 0usize,
-        9..=16 => 1,
-        17..=24 => 2,
-        _ => 3,
-    };
     let bits = control_bits(longest);
-    let data_bytes: usize = numbers.iter().map(|&number| choices[class_of(number)]).sum();
-    put_varint(out, data_bytes as u64);
-    let per_byte = 8 / bits;
-    out.extend(numbers.chunks(per_byte).map(|chunk| {
-        chunk.iter().rev().fold(0u8, |control, &number| control << bits | [0, 1, 2, 3][class_of(number)])
-    }));
-    let mut position = out.len();
-    out.resize(position + data_bytes + PADDING, 0);
-    for &number in numbers {
-        out[position..position + 8].copy_from_slice(&number.to_le_bytes());
-        position += choices[class_of(number)];
+    let length_place = out.len();
+    // The length of the data comes first and is known last.
+    out.push(0);
+    let controls = out.len();
+    out.resize(controls + (numbers.len() * bits).div_ceil(8), 0);
+    let data_bytes = if bits == 1 {
+        pack_lengths::<1, 2>(numbers, longest, controls, out)
+    } else {
+        pack_lengths::<2, 4>(numbers, longest, controls, out)
+    };
+    let mut length = Vec::with_capacity(10);
+    put_varint(&mut length, data_bytes as u64);
+    out.splice(length_place..=length_place, length);
+}
+
+/// The part of [`pack`] with control bits, which begin at `controls`: fills them in and appends the data, whose length it
+/// gives. Without branches on single numbers, whose lengths no processor could predict.
+#[inline]
+fn pack_lengths<const BITS: usize, const CHOICES: usize>(
+    numbers: &[u64],
+    longest: usize,
+    controls: usize,
+    out: &mut Vec<u8>,
+) -> usize {
+    let choices = lengths(longest);
+    let choices: [usize; CHOICES] = std::array::from_fn(|choice| choices[choice]);
+    let start = out.len();
+    out.resize(start + numbers.len() * longest + PADDING, 0);
+    let (front, data) = out.split_at_mut(start);
+    let mut position = 0;
+    for (chunk, control) in numbers.chunks(8 / BITS).zip(&mut front[controls..]) {
+        let mut bits = 0u8;
+        for (place, &number) in chunk.iter().enumerate() {
+            // Bytes beyond the first that the number needs, at most the longest choice's position.
+            let class = (((u64::BITS - (number | 1).leading_zeros()) as usize - 1) / 8).min(CHOICES - 1);
+            bits |= [0u8, 1, 2, 3][class] << (place * BITS);
+            if let Some(eight) = data.get_mut(position..).and_then(<[_]>::first_chunk_mut::<8>) {
+                *eight = number.to_le_bytes();
+            }
+            position += choices[class];
+        }
+        *control = bits;
     }
-    out.truncate(position);
+    out.truncate(start + position);
+    position
 }
 
 /// Steps over a stream.
