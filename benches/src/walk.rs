@@ -1,7 +1,7 @@
 //! The bare protobuf walk: visits every field of a pprof message and keeps nothing.
 //!
 //! This is the floor under any decoder that looks at all bytes. It knows which fields hold messages and which hold
-//! packed numbers, and adds up what it sees so that no work can be left out.
+//! packed numbers, reads every number of every message, and adds up what it sees so that no work can be left out. Packed numbers go by eight bytes, since limits ask for a walk that is six times as fast as `gzip -dc`.
 
 /// The walk met something that is no protobuf message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,45 +68,51 @@ impl<'a> Walker<'a> {
 /// Bytes of a word that begin or continue a number that goes on.
 const CONTINUED: u64 = 0x8080_8080_8080_8080;
 
-/// Adds up packed numbers: eight one-byte or four two-byte numbers at a time where there are such.
+/// Adds up packed numbers, eight bytes at a time whatever begins or ends in them.
+///
+/// A byte adds its seven bits, and 127 times as much again if it is the second one of its number. Words with a longer
+/// number go byte by byte.
 #[inline]
 fn packed(bytes: &[u8]) -> Result<u64, Broken> {
-    const PAIRS: u64 = 0x0080_0080_0080_0080;
+    const EVEN_BYTES: u64 = 0x00ff_00ff_00ff_00ff;
+    const EVEN_PAIRS: u64 = 0x0000_ffff_0000_ffff;
     let mut sum = 0_u64;
-    let mut walker = Walker { bytes, at: 0 };
-    while let Some(chunk) = bytes.get(walker.at..walker.at + 8) {
-        let word = u64::from_le_bytes(chunk.try_into().map_err(|_| Broken)?);
-        match word & CONTINUED {
-            0 => {
-                // Byte lanes to one sum: pairs, then all.
-                let pairs = (word & 0x00ff_00ff_00ff_00ff) + (word >> 8 & 0x00ff_00ff_00ff_00ff);
-                sum = sum.wrapping_add(pairs.wrapping_mul(0x0001_0001_0001_0001) >> 48);
-                walker.at += 8;
-            }
-            PAIRS => {
-                let low = word & 0x007f_007f_007f_007f;
-                let numbers = low | (word & 0x7f00_7f00_7f00_7f00) >> 1;
-                sum = sum.wrapping_add(numbers.wrapping_mul(0x0001_0001_0001_0001) >> 48);
-                walker.at += 8;
-            }
-            marks => {
-                // The first number of the word, without a branch on its length.
-                let length = ((!marks & CONTINUED).trailing_zeros() + 1) / 8;
-                if length > 4 {
-                    sum = sum.wrapping_add(walker.long_varint()?);
-                } else {
-                    let kept = word & (u64::MAX >> (64 - 8 * length));
-                    let low = kept & 0x7f | (kept & 0x7f00) >> 1;
-                    sum = sum.wrapping_add(low | (kept & 0x7f_0000) >> 2 | (kept & 0x7f00_0000) >> 3);
-                    walker.at += length as usize;
-                }
+    // bits that are known of the number that goes on into the next word; 0 between two numbers
+    let mut shift = 0;
+    let (words, rest) = bytes.as_chunks::<8>();
+    for eight in words {
+        let word = u64::from_le_bytes(*eight);
+        let more = word & CONTINUED;
+        let second_bytes = more << 8 | u64::from(shift == 7) << 7;
+        if more & second_bytes == 0 && shift <= 7 {
+            let low = word & !CONTINUED;
+            let second = low & (second_bytes - (second_bytes >> 7));
+            let ones = (low & EVEN_BYTES) + (low >> 8 & EVEN_BYTES);
+            let seconds = (second & EVEN_BYTES) + (second >> 8 & EVEN_BYTES);
+            let pairs = ones + 127 * seconds;
+            let halves = (pairs & EVEN_PAIRS) + (pairs >> 16 & EVEN_PAIRS);
+            sum = sum.wrapping_add(halves & 0xffff_ffff).wrapping_add(halves >> 32);
+            shift = if more >> 63 == 0 { 0 } else { 7 };
+        } else {
+            for &byte in eight {
+                (sum, shift) = packed_byte(sum, shift, byte)?;
             }
         }
     }
-    while !walker.is_done() {
-        sum = sum.wrapping_add(walker.varint()?);
+    for &byte in rest {
+        (sum, shift) = packed_byte(sum, shift, byte)?;
     }
-    Ok(sum)
+    if shift == 0 { Ok(sum) } else { Err(Broken) }
+}
+
+/// Adds one byte of a number of which `shift` bits are known; tells the sum and how many are known then, 0 at its end.
+#[inline(always)]
+fn packed_byte(sum: u64, shift: u32, byte: u8) -> Result<(u64, u32), Broken> {
+    if shift > 63 {
+        return Err(Broken);
+    }
+    let sum = sum.wrapping_add(u64::from(byte & 0x7f) << shift);
+    Ok((sum, if byte < 0x80 { 0 } else { shift + 7 }))
 }
 
 /// Visits a message of numbers only (mapping, function, value type, line, label).
@@ -145,7 +151,7 @@ fn nested(bytes: &[u8], inner: impl Fn(u64, &[u8]) -> Result<u64, Broken>) -> Re
     Ok(sum)
 }
 
-/// Visits every field of a profile.
+/// Visits every field of a profile. Gives the sum of all numbers and of the lengths of all strings.
 ///
 /// # Errors
 /// When the bytes are no protobuf message.
@@ -161,6 +167,9 @@ pub fn walk(profile: &[u8]) -> Result<u64, Broken> {
 
 #[cfg(test)]
 mod tests {
+    use formats::{Decoder, Limits};
+    use testkit::{Fleet, FleetOptions};
+
     use super::*;
 
     #[test]
@@ -170,25 +179,78 @@ mod tests {
         assert_eq!(walk(&profile), Ok(1 + 2 + 300 + 3 + 7));
     }
 
-    #[test]
-    fn packed_numbers_of_every_length_add_up() {
-        let mut bytes = Vec::new();
-        let mut expected = 0_u64;
-        for number in (0..200_u64).chain([300, 20_000, 3_000_000, 400_000_000, u64::MAX]).chain(1000..1100) {
-            expected = expected.wrapping_add(number);
-            let mut rest = number;
-            while rest >= 0x80 {
-                bytes.push(rest as u8 | 0x80);
-                rest >>= 7;
-            }
-            bytes.push(rest as u8);
+    fn put(bytes: &mut Vec<u8>, mut number: u64) {
+        while number >= 0x80 {
+            bytes.push(number as u8 | 0x80);
+            number >>= 7;
         }
-        assert_eq!(packed(&bytes), Ok(expected));
+        bytes.push(number as u8);
+    }
+
+    #[test]
+    fn packed_numbers_of_every_length_add_up_wherever_they_begin() {
+        for ahead in 0..8 {
+            let mut bytes = vec![127; ahead];
+            let mut expected = 127 * ahead as u64;
+            let short = (0..200).chain(16_300..16_400).chain([127; 40]).chain([16_383; 40]);
+            let long = [20_000, 3_000_000, 400_000_000, u64::MAX, 5, 300, u64::MAX >> 1];
+            for number in short.chain(long).chain(1000..1100) {
+                expected = expected.wrapping_add(number);
+                put(&mut bytes, number);
+            }
+            assert_eq!(packed(&bytes), Ok(expected), "{ahead} ahead");
+        }
+    }
+
+    fn value_of(number: &[u8]) -> u64 {
+        number.iter().rev().fold(0, |value, byte| value << 7 | u64::from(byte & 0x7f))
+    }
+
+    /// The same walk byte by byte.
+    fn plainly(bytes: &[u8], path: &[u64], sum: &mut u64) {
+        if matches!(path, [2, 1 | 2]) {
+            for number in bytes.split_inclusive(|byte| *byte < 0x80) {
+                *sum = sum.wrapping_add(value_of(number));
+            }
+            return;
+        }
+        let mut rest = bytes;
+        while let Some(&key) = rest.first() {
+            let number = rest[1..].iter().position(|byte| *byte < 0x80).unwrap() + 2;
+            let value = value_of(&rest[1..number]);
+            rest = &rest[number..];
+            if key & 7 == 0 {
+                *sum = sum.wrapping_add(value);
+                continue;
+            }
+            let (part, behind) = rest.split_at(usize::try_from(value).unwrap());
+            rest = behind;
+            let inner: Vec<u64> = path.iter().copied().chain([u64::from(key) >> 3]).collect();
+            match inner.as_slice() {
+                [1 | 2 | 3 | 4 | 5 | 11] | [2, _] | [4, 4] => plainly(part, &inner, sum),
+                _ => *sum = sum.wrapping_add(value),
+            }
+        }
+    }
+
+    #[test]
+    fn sees_all_numbers_of_whole_profiles() {
+        for options in [FleetOptions::mix(), FleetOptions::one()] {
+            let mut decoder = Decoder::new();
+            for drawn in Fleet::new(FleetOptions { pods: 1, intervals: 2, ..options }) {
+                let raw = decoder.inflate(&drawn.body, &Limits::default()).unwrap().bytes.to_vec();
+                let mut expected = 0;
+                plainly(&raw, &[], &mut expected);
+                assert_eq!(walk(&raw), Ok(expected));
+            }
+        }
     }
 
     #[test]
     fn refuses_what_ends_early() {
         assert_eq!(walk(&[0x12, 9, 0x0a]), Err(Broken));
         assert_eq!(walk(&[0x80]), Err(Broken));
+        assert_eq!(walk(&[0x12, 3, 0x0a, 1, 0x80]), Err(Broken));
+        assert_eq!(packed(&[0x80; 12]), Err(Broken));
     }
 }
