@@ -3,7 +3,7 @@
 //! Series labels come from the series tables. Sample labels (D6) come from the rows of the chosen profiles as long as
 //! those are few ([`limits::SAMPLE_LABEL_ROWS_MAX`]), else from the label sets of their datasets, with a notice.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use block::{LabelPair, Rows, Symbols};
 use profile::{LabelSet, ProfileType};
@@ -13,7 +13,7 @@ use crate::{
     engine::listing_stats,
     limits,
     progress::Progress,
-    row_filter::{label_values, text},
+    row_filter::{label_values, text, value_text},
     scan::{Part, TypeLabel, types_of},
 };
 
@@ -131,23 +131,34 @@ impl Engine {
                 }
             }
         } else {
-            reduced_series(&parts, label_names, &mut sets);
+            let wanted = WantedLabels::new(label_names);
+            reduced_series(&parts, &wanted, &mut sets, &mut progress)?;
             let of_series = sets.len();
-            let mut is_cut = false;
+            let (mut is_cut, mut is_large) = (false, false);
+            let mut bytes = 0_usize;
             let mut from_samples: HashSet<LabelSet> = HashSet::new();
             each_sample_label_set(&parts, &mut progress, &mut notices, |labels, symbols, pairs| {
                 let (Some(labels), false) = (labels, pairs.is_empty()) else { return true };
-                if let Some(joined) = with_sample_labels(labels, symbols, pairs, label_names) {
-                    from_samples.insert(joined);
+                if let Some(joined) = with_sample_labels(labels, symbols, pairs, &wanted) {
+                    let size = label_set_bytes(&joined);
+                    if from_samples.insert(joined) {
+                        bytes = bytes.saturating_add(size);
+                    }
                 }
                 is_cut = from_samples.len() >= limits::SAMPLE_LABEL_VALUES_MAX;
-                !is_cut
+                is_large = bytes > limits::SAMPLE_LABEL_SET_BYTES_MAX;
+                !is_cut && !is_large
             })?;
             sets.extend(from_samples);
             if is_cut {
                 notices.say(format!(
                     "more than {} label sets differ by sample labels only; the rest is left out",
                     limits::SAMPLE_LABEL_VALUES_MAX
+                ));
+            } else if is_large {
+                notices.say(format!(
+                    "label sets that differ by sample labels take more than {} bytes; the rest is left out",
+                    limits::SAMPLE_LABEL_SET_BYTES_MAX
                 ));
             }
             debug_assert!(sets.len() >= of_series);
@@ -158,54 +169,80 @@ impl Engine {
     }
 }
 
+/// The labels that a listing is reduced to. Whoever asks for all names may name as many as a profile has strings, so the
+/// labels that are there are looked up among the wanted ones, never the other way round.
+struct WantedLabels<'n> {
+    names: HashSet<&'n str>,
+    of_types: Vec<(&'n str, TypeLabel)>,
+}
+
+impl<'n> WantedLabels<'n> {
+    fn new(names: &'n [String]) -> Self {
+        let names: HashSet<&str> = names.iter().map(String::as_str).filter(|name| !name.is_empty()).collect();
+        let of_types = names.iter().filter_map(|&name| Some((name, TypeLabel::of(name)?))).collect();
+        Self { names, of_types }
+    }
+
+    fn of_series<'l>(&self, labels: &'l LabelSet) -> impl Iterator<Item = (&'l str, &'l str)> {
+        labels.iter().filter(|(name, _)| self.names.contains(name))
+    }
+}
+
 /// Label sets of series reduced to some names; a name that follows from the type gives one set per column.
-fn reduced_series(parts: &[Part<'_>], label_names: &[String], sets: &mut HashSet<LabelSet>) {
+fn reduced_series(
+    parts: &[Part<'_>],
+    wanted: &WantedLabels<'_>,
+    sets: &mut HashSet<LabelSet>,
+    progress: &mut Progress<'_>,
+) -> Result<(), QueryError> {
     for part in parts {
+        progress.check()?;
         for position in part.used_series() {
             let series = part.dataset.series(position);
             let Some(matched) = &part.series[position as usize] else { continue };
-            let own = label_names
-                .iter()
-                .filter_map(|name| Some((name.as_str(), series.labels.get(name)?.to_owned())));
-            let own: Vec<(&str, String)> = own.collect();
-            let of_types: Vec<(&str, TypeLabel)> =
-                label_names.iter().filter_map(|name| Some((name.as_str(), TypeLabel::of(name)?))).collect();
             for column in (0..matched.columns.len()).filter(|&column| matched.columns[column]) {
-                let mut pairs: BTreeMap<&str, String> = own.iter().cloned().collect();
+                let mut pairs: BTreeMap<&str, String> =
+                    wanted.of_series(&series.labels).map(|(name, value)| (name, value.to_owned())).collect();
                 if let Some(of_column) = series.series_type.profile_type(column) {
-                    let values = of_types.iter().map(|(name, label)| (*name, label.value(&of_column)));
+                    let values = wanted.of_types.iter().map(|(name, label)| (*name, label.value(&of_column)));
                     pairs.extend(values.filter(|(_, value)| !value.is_empty()));
                 }
                 sets.insert(LabelSet::from_pairs(pairs).unwrap_or_default());
-                if of_types.is_empty() {
+                if wanted.of_types.is_empty() {
                     break;
                 }
             }
         }
     }
+    Ok(())
 }
 
-/// The reduced label set of a row; `None` where its sample labels add nothing.
+/// The reduced label set of a row; `None` where its sample labels add nothing. Of several values of one key the first is
+/// taken.
 fn with_sample_labels(
     labels: &LabelSet,
     symbols: &dyn Symbols,
     pairs: &[LabelPair],
-    label_names: &[String],
+    wanted: &WantedLabels<'_>,
 ) -> Option<LabelSet> {
-    let mut joined: BTreeMap<&str, String> = BTreeMap::new();
-    let mut adds = false;
-    for name in label_names {
-        match labels.get(name) {
-            Some(value) => drop(joined.insert(name, value.to_owned())),
-            None => {
-                if let Some(value) = label_values(symbols, pairs, name).into_iter().next() {
-                    joined.insert(name, value);
-                    adds = true;
-                }
-            }
+    let mut joined: HashMap<String, String> = HashMap::new();
+    for pair in pairs {
+        let key = symbols.string(pair.key);
+        let Ok(name) = std::str::from_utf8(&key) else { continue };
+        if wanted.names.contains(name) && labels.get(name).is_none() && !joined.contains_key(name) {
+            joined.insert(name.to_owned(), value_text(symbols, pair.value));
         }
     }
-    adds.then(|| LabelSet::from_pairs(joined).unwrap_or_default())
+    if joined.is_empty() {
+        return None;
+    }
+    joined.extend(wanted.of_series(labels).map(|(name, value)| (name.to_owned(), value.to_owned())));
+    Some(LabelSet::from_pairs(joined).unwrap_or_default())
+}
+
+/// Memory of a label set, about.
+fn label_set_bytes(set: &LabelSet) -> usize {
+    set.iter().map(|(name, value)| name.len() + value.len() + 2 * size_of::<Box<str>>()).sum()
 }
 
 /// Visits the sample label sets of the chosen profiles with the labels of their series (`None` where it is not known
@@ -225,6 +262,8 @@ fn each_sample_label_set(
     };
     let reads_rows = parts.iter().map(row_count).sum::<u64>() <= limits::SAMPLE_LABEL_ROWS_MAX;
     let mut rows = Rows::default();
+    // Sample labels handed out since the last look at the deadline: a profile may have one of very many, or very many.
+    let mut unchecked = 0_usize;
     for part in parts {
         let profiles = labelled(part);
         if profiles.is_empty() {
@@ -234,7 +273,13 @@ fn each_sample_label_set(
         if !reads_rows {
             notices.say("sample labels are those of whole storage files, beyond the range asked for".into());
             for id in 1..symbols.label_set_count() {
-                if !visit(None, &*symbols, &symbols.label_set(id)) {
+                let pairs = symbols.label_set(id);
+                unchecked += 1 + pairs.len();
+                if unchecked >= limits::SAMPLE_LABELS_PER_CHECK {
+                    progress.check()?;
+                    unchecked = 0;
+                }
+                if !visit(None, &*symbols, &pairs) {
                     return Ok(());
                 }
             }
@@ -248,7 +293,13 @@ fn each_sample_label_set(
             for &id in &rows.label_sets {
                 if id != 0 && seen.insert((series, id)) {
                     let labels = &part.dataset.series(series).labels;
-                    if !visit(Some(labels), &*symbols, &symbols.label_set(id)) {
+                    let pairs = symbols.label_set(id);
+                    unchecked += 1 + pairs.len();
+                    if unchecked >= limits::SAMPLE_LABELS_PER_CHECK {
+                        progress.check()?;
+                        unchecked = 0;
+                    }
+                    if !visit(Some(labels), &*symbols, &pairs) {
                         return Ok(());
                     }
                 }

@@ -33,6 +33,16 @@ pub const LISTED_PROFILES_MAX: usize = 100_000;
 /// Values of one label, or label sets of one series listing, that come from sample labels (D6). Series labels are not cut.
 pub const SAMPLE_LABEL_VALUES_MAX: usize = 10_000;
 
+/// Bytes of the label sets of one series listing that come from sample labels: a set may be as large as its profile has
+/// strings, and differs for each series.
+pub const SAMPLE_LABEL_SET_BYTES_MAX: usize = 32 << 20;
+
+/// Sample labels that are looked at between two looks at deadline and cancellation: about a millisecond of work.
+pub const SAMPLE_LABELS_PER_CHECK: usize = 4_096;
+
+/// Labels of one group-by. A series has at most 30, and each group holds one value of each.
+pub const GROUP_LABELS_MAX: usize = 64;
+
 /// Rows that are read to say which sample labels the chosen profiles have; beyond it the label sets of their whole
 /// datasets answer.
 pub const SAMPLE_LABEL_ROWS_MAX: u64 = 4_000_000;

@@ -6,7 +6,7 @@
 use block::{Dataset, LabelPair, Rows, StoredLabelValue, Symbols};
 use profile::Link;
 
-use crate::{Matcher, QueryError, SpanFilter};
+use crate::{Matcher, QueryError, SpanFilter, limits, progress::Progress};
 
 /// The sample labels that the store keeps as links; they answer to these names.
 pub(crate) const SPAN_LABEL: &str = "span_id";
@@ -30,6 +30,7 @@ impl<'a> RowFilter<'a> {
         matchers: &'a [Matcher],
         deferred: &[usize],
         spans: &'a SpanFilter,
+        progress: &Progress<'_>,
     ) -> Result<Self, QueryError> {
         let is_link = |position: &&usize| matches!(matchers[**position].name(), SPAN_LABEL | TRACE_LABEL);
         let of_links = deferred.iter().filter(is_link).map(|&position| &matchers[position]).collect();
@@ -41,12 +42,21 @@ impl<'a> RowFilter<'a> {
         let mut label_sets = vec![true];
         if !of_labels.is_empty() {
             let symbols = dataset.symbols()?;
-            label_sets = (0..symbols.label_set_count().max(1))
-                .map(|id| {
-                    let pairs = symbols.label_set(id);
-                    of_labels.iter().all(|matcher| accepts(&*symbols, &pairs, matcher))
-                })
-                .collect();
+            let mut unchecked = 0_usize;
+            label_sets.clear();
+            for id in 0..symbols.label_set_count().max(1) {
+                let pairs = symbols.label_set(id);
+                let mut is_accepted = true;
+                for matcher in &of_labels {
+                    unchecked += 1 + pairs.len();
+                    if unchecked >= limits::SAMPLE_LABELS_PER_CHECK {
+                        progress.check()?;
+                        unchecked = 0;
+                    }
+                    is_accepted = is_accepted && accepts(&*symbols, &pairs, matcher);
+                }
+                label_sets.push(is_accepted);
+            }
         }
         Ok(Self { deferred: deferred.to_vec(), label_sets, link_matchers: of_links, spans })
     }

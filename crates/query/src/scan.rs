@@ -100,7 +100,7 @@ pub(crate) fn scan<'a>(
         if service.is_some_and(|service| service != dataset.service()) {
             continue;
         }
-        if let Some(part) = scan_dataset(dataset, selection, &ids)? {
+        if let Some(part) = scan_dataset(dataset, selection, &ids, progress)? {
             parts.push(part);
         }
     }
@@ -111,6 +111,7 @@ fn scan_dataset<'a>(
     dataset: Arc<dyn Dataset>,
     selection: &'a Selection,
     ids: &HashSet<ProfileId>,
+    progress: &Progress<'_>,
 ) -> Result<Option<Part<'a>>, QueryError> {
     let matchers = selection.selector.matchers();
     let series: Vec<Option<SeriesMatch>> = (0..dataset.series_count())
@@ -135,7 +136,8 @@ fn scan_dataset<'a>(
         let position = match filters.iter().position(|filter| filter.is_for(&matched.deferred)) {
             Some(position) => position,
             None => {
-                filters.push(RowFilter::new(&*dataset, matchers, &matched.deferred, &selection.spans)?);
+                let spans = &selection.spans;
+                filters.push(RowFilter::new(&*dataset, matchers, &matched.deferred, spans, progress)?);
                 filters.len() - 1
             }
         };

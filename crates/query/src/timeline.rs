@@ -75,6 +75,10 @@ impl Engine {
         control: &Control,
     ) -> QueryResult<Timeline> {
         steps.check()?;
+        if group_by.len() > limits::GROUP_LABELS_MAX {
+            let reason = format!("names {} labels (limit {})", group_by.len(), limits::GROUP_LABELS_MAX);
+            return Err(QueryError::invalid("group_by", reason));
+        }
         let mut progress = self.progress(control);
         // A step has its own last round, so the plan must not choose one for the whole range.
         let chosen = Selection {
@@ -203,7 +207,7 @@ impl Collected<'_> {
             let group = group.clone();
             let bytes = part.dataset.rows(picked.pick.profile, &mut rows)?;
             progress.read(bytes, rows.nodes.len() as u64)?;
-            self.add_rows(part, picked, &rows, below.as_deref(), &group)?;
+            self.add_rows(part, picked, &rows, below.as_deref(), &group, progress)?;
         }
         Ok(())
     }
@@ -216,6 +220,7 @@ impl Collected<'_> {
         rows: &Rows,
         below: Option<&[bool]>,
         group: &Group,
+        progress: &mut Progress<'_>,
     ) -> Result<(), QueryError> {
         let filter = picked.filter.map(|filter| &part.filters[filter as usize]);
         let width = rows.values.len() / rows.nodes.len().max(1);
@@ -223,8 +228,10 @@ impl Collected<'_> {
         let symbols = part.dataset.symbols()?;
         let mut sums: HashMap<(u32, profile::Link), i128> = HashMap::new();
         for (row, &node) in rows.nodes.iter().enumerate() {
-            let outside = below.is_some_and(|below| node == NONE || !below[node as usize]);
-            if outside || filter.is_some_and(|filter| !filter.accepts(rows, row)) {
+            if filter.is_some_and(|filter| !filter.accepts(rows, row)) {
+                continue;
+            }
+            if below.is_some_and(|below| node == NONE || !below[node as usize]) {
                 continue;
             }
             let label_set = rows.label_sets.get(row).copied().unwrap_or(0);
@@ -236,8 +243,14 @@ impl Collected<'_> {
             let value = rows.values[row * width + picked.pick.column as usize];
             *sums.entry((label_set, link)).or_default() += i128::from(value);
         }
+        let mut unchecked = 0_usize;
         for ((label_set, link), sum) in sums {
             let pairs = symbols.label_set(label_set);
+            unchecked += (1 + pairs.len()) * self.group_by.len().max(1);
+            if unchecked >= limits::SAMPLE_LABELS_PER_CHECK {
+                progress.check()?;
+                unchecked = 0;
+            }
             let mut own = group.clone();
             for (name, value) in self.group_by.iter().zip(&mut own).filter(|(_, value)| value.is_none()) {
                 *value = match name.as_str() {

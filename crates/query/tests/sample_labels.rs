@@ -1,0 +1,223 @@
+//! Queries on sample labels (D6): the work they take and when they stop.
+
+#![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
+
+mod support;
+
+use std::{
+    borrow::Cow,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
+
+use block::{
+    BlockError, Dataset, DatasetId, Frame, FunctionNode, LabelPair, Node, Pick, ProfileMeta, Rows, Series,
+    StoredFunction, StoredHeader, StoredLine, StoredLocation, StoredMapping, Symbols,
+};
+use profile::TimeRange;
+use query::{Control, Engine, NameMode, QueryError, StepRange, limits};
+use support::*;
+
+/// Counts how often strings and label sets are asked for, and tells a query to stop after so many.
+struct Watched {
+    inner: Arc<dyn Dataset>,
+    watch: Arc<Watch>,
+}
+
+#[derive(Default)]
+struct Watch {
+    asked: AtomicU64,
+    cancel_after: AtomicU64,
+    cancelled: Arc<AtomicBool>,
+}
+
+impl Watch {
+    fn count(&self) {
+        let asked = self.asked.fetch_add(1, Ordering::Relaxed) + 1;
+        if asked == self.cancel_after.load(Ordering::Relaxed) {
+            self.cancelled.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+struct WatchedSymbols<'a> {
+    inner: Arc<dyn Symbols + 'a>,
+    watch: &'a Watch,
+}
+
+impl Symbols for WatchedSymbols<'_> {
+    fn node_count(&self) -> u32 {
+        self.inner.node_count()
+    }
+    fn function_node_count(&self) -> u32 {
+        self.inner.function_node_count()
+    }
+    fn frame_count(&self) -> u32 {
+        self.inner.frame_count()
+    }
+    fn node(&self, id: u32) -> Node {
+        self.inner.node(id)
+    }
+    fn function_node(&self, id: u32) -> FunctionNode {
+        self.inner.function_node(id)
+    }
+    fn frame(&self, id: u32) -> Frame<'_> {
+        self.inner.frame(id)
+    }
+    fn location(&self, id: u32) -> StoredLocation {
+        self.inner.location(id)
+    }
+    fn line(&self, id: u32) -> StoredLine {
+        self.inner.line(id)
+    }
+    fn function(&self, id: u32) -> StoredFunction {
+        self.inner.function(id)
+    }
+    fn mapping(&self, id: u32) -> StoredMapping {
+        self.inner.mapping(id)
+    }
+    fn string(&self, id: u32) -> Cow<'_, [u8]> {
+        self.watch.count();
+        self.inner.string(id)
+    }
+    fn label_set(&self, id: u32) -> Cow<'_, [LabelPair]> {
+        self.watch.count();
+        self.inner.label_set(id)
+    }
+    fn label_set_count(&self) -> u32 {
+        self.inner.label_set_count()
+    }
+    fn header(&self, id: u32) -> Cow<'_, StoredHeader> {
+        self.inner.header(id)
+    }
+}
+
+impl Dataset for Watched {
+    fn id(&self) -> DatasetId {
+        self.inner.id()
+    }
+    fn service(&self) -> &str {
+        self.inner.service()
+    }
+    fn series_count(&self) -> u32 {
+        self.inner.series_count()
+    }
+    fn series(&self, position: u32) -> &Series {
+        self.inner.series(position)
+    }
+    fn profile_count(&self) -> u32 {
+        self.inner.profile_count()
+    }
+    fn profile(&self, position: u32) -> &ProfileMeta {
+        self.inner.profile(position)
+    }
+    fn symbols(&self) -> Result<Arc<dyn Symbols + '_>, BlockError> {
+        Ok(Arc::new(WatchedSymbols { inner: self.inner.symbols()?, watch: &self.watch }))
+    }
+    fn add_values(&self, picks: &[Pick], sums: &mut [i64]) -> Result<u64, BlockError> {
+        self.inner.add_values(picks, sums)
+    }
+    fn rows(&self, profile: u32, rows: &mut Rows) -> Result<u64, BlockError> {
+        self.inner.rows(profile, rows)
+    }
+    fn symbol_bytes(&self) -> u64 {
+        self.inner.symbol_bytes()
+    }
+}
+
+fn watched(service: &Service) -> (Engine, Arc<Watch>) {
+    let watch = Arc::new(Watch::default());
+    let dataset = Watched { inner: service.dataset(), watch: Arc::clone(&watch) };
+    (Engine::over(vec![Arc::new(dataset)]), watch)
+}
+
+/// A profile of `names` label names: all on one sample, or each on one of its own.
+fn with_names(names: usize, on_one_sample: bool) -> Service {
+    let mut made = Made::new(&[("cpu", "nanoseconds")]);
+    for number in 0..names {
+        if number == 0 || !on_one_sample {
+            made.stack("main", &[1]);
+        }
+        made.label(&format!("name{number:05}"), "v");
+    }
+    let mut service = Service::new("a");
+    service.push("process_cpu", &[], 0, &made.profile());
+    service
+}
+
+#[test]
+fn a_listing_by_very_many_names_takes_work_by_the_labels_that_are_there() {
+    const NAMES: usize = 3_000;
+    for on_one_sample in [true, false] {
+        let (engine, watch) = watched(&with_names(NAMES, on_one_sample));
+        let names = engine.label_names(&select("{}"), &control()).unwrap().data;
+        assert_eq!(names.len(), NAMES + 1, "the names and service_name");
+        watch.asked.store(0, Ordering::Relaxed);
+        let sets = engine.series(&select("{}"), &names, &control()).unwrap().data;
+        assert_eq!(sets.len(), 1 + if on_one_sample { 1 } else { NAMES });
+        assert!(sets.iter().all(|set| set.get("service_name") == Some("a")));
+        assert_eq!(sets.iter().map(|set| set.len() - 1).sum::<usize>(), NAMES);
+        let asked = watch.asked.load(Ordering::Relaxed);
+        assert!(asked <= 4 * NAMES as u64, "{asked} look-ups for {NAMES} labels");
+    }
+}
+
+#[test]
+fn listings_and_matchers_of_sample_labels_stop_when_they_are_told_to() {
+    const NAMES: usize = 12_000;
+    let service = with_names(NAMES, false);
+    let by: Vec<String> = (0..NAMES).map(|number| format!("name{number:05}")).collect();
+    type Query<'q> = &'q dyn Fn(&Engine, &Control) -> Result<(), QueryError>;
+    let queries: [(&str, Query<'_>); 5] = [
+        ("names", &|engine, control| engine.label_names(&select("{}"), control).map(drop)),
+        ("values", &|engine, control| engine.label_values(&select("{}"), "none", control).map(drop)),
+        ("series", &|engine, control| engine.series(&select("{}"), &by, control).map(drop)),
+        ("matcher", &|engine, control| {
+            engine.top(&select("{name00000=\"v\"}"), NameMode::Raw, control).map(drop)
+        }),
+        ("groups", &|engine, control| {
+            let range = TimeRange { from: seconds(0), to: seconds(10) };
+            let steps = StepRange { range, step_nanos: 10_000_000_000 };
+            engine.timeline(&select("{}"), steps, &["none".into()], control).map(drop)
+        }),
+    ];
+    for (name, query) in queries {
+        let (engine, watch) = watched(&service);
+        watch.cancel_after.store(1_000, Ordering::Relaxed);
+        let control = Control { cancelled: Arc::clone(&watch.cancelled), ..control() };
+        let result = query(&engine, &control);
+        assert!(matches!(result, Err(QueryError::Cancelled)), "{name}: {result:?}");
+        let asked = watch.asked.load(Ordering::Relaxed);
+        let most = 1_000 + 4 * limits::SAMPLE_LABELS_PER_CHECK as u64;
+        assert!(asked <= most, "{name}: {asked} look-ups, told to stop after 1,000");
+    }
+}
+
+#[test]
+fn a_listing_of_large_label_sets_is_cut_and_says_so() {
+    let large = "v".repeat(60_000);
+    let mut made = Made::new(&[("cpu", "nanoseconds")]);
+    for number in 0..700 {
+        made.stack("main", &[1]);
+        made.label("large", &large);
+        made.label("number", &number.to_string());
+    }
+    let mut service = Service::new("a");
+    service.push("process_cpu", &[], 0, &made.profile());
+    let by = ["large".to_owned(), "number".to_owned()];
+    let answer = service.engine().series(&select("{}"), &by, &control()).unwrap();
+    assert!(answer.data.len() * 60_000 < limits::SAMPLE_LABEL_SET_BYTES_MAX + 200_000);
+    assert!(answer.stats.notices.iter().any(|notice| notice.contains("left out")), "{:?}", answer.stats);
+}
+
+#[test]
+fn a_group_by_of_very_many_labels_is_refused() {
+    let service = with_names(1, true);
+    let range = TimeRange { from: seconds(0), to: seconds(10) };
+    let steps = StepRange { range, step_nanos: 10_000_000_000 };
+    let by = vec!["name00000".to_owned(); limits::GROUP_LABELS_MAX + 1];
+    let result = service.engine().timeline(&select("{}"), steps, &by, &control());
+    assert!(matches!(result, Err(QueryError::Invalid { field, .. }) if field == "group_by"));
+}
