@@ -91,6 +91,7 @@ impl Engine {
             for position in 0..plan.parts.len() {
                 joined.add_part(plan, position, column, &pruning, &mut context)?;
             }
+            plan.count_taken(context.progress);
         }
         joined.names.sort();
         let columns = [joined.take_column(0), joined.take_column(1)];

@@ -97,7 +97,7 @@ impl Engine {
         let mut stats = AnswerStats::default();
         for (column, profile_type) in columns.into_iter().enumerate() {
             let parts = scan(datasets.to_vec(), selection, progress)?;
-            let plan = plan_type(parts, profile_type, selection.aggregation)?;
+            let mut plan = plan_type(parts, profile_type, selection.aggregation)?;
             builder.set_denominator(column, plan.denominator);
             for part in &plan.parts {
                 let inside = match selection.call_site.as_slice() {
@@ -116,6 +116,7 @@ impl Engine {
                 };
                 adding.add()?;
             }
+            plan.count_taken(progress);
             let profiles = stats.profiles.max(plan.stats.profiles);
             let rounds = stats.rounds.max(plan.stats.rounds);
             let aggregation = if stats.aggregation == "avg" { "avg" } else { plan.stats.aggregation };
@@ -195,13 +196,18 @@ impl Adding<'_, '_> {
         let filter = picked.filter.map(|filter| &self.part.filters[filter as usize]);
         let scale = self.scale(picked.rounds);
         let width = rows.values.len() / rows.nodes.len().max(1);
+        let mut is_taken = false;
         for (row, &node) in rows.nodes.iter().enumerate() {
             if filter.is_some_and(|filter| !filter.accepts(rows, row)) {
                 continue;
             }
+            is_taken = true;
             let label_set = rows.label_sets.get(row).copied().unwrap_or(0);
             let value = rows.values[row * width + picked.pick.column as usize];
             self.add_value(node, label_set, i128::scaled(value, scale));
+        }
+        if is_taken && filter.is_some() {
+            self.progress.taken.add(picked.series);
         }
         Ok(())
     }

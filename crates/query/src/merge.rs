@@ -74,6 +74,7 @@ pub(crate) fn with_tree<T: Amount, R>(
             let paths = tree.paths();
             let rolled = Rolled::new(paths.parents(), selfs, plan.has_negative);
             context.progress.check()?;
+            plan.count_taken(context.progress);
             use_tree(&rolled.view(paths, tree.names()), plan)
         });
     }
@@ -81,6 +82,7 @@ pub(crate) fn with_tree<T: Amount, R>(
     for position in 0..plan.parts.len() {
         joined.add_part(plan, position, 0, &pruning, context)?;
     }
+    plan.count_taken(context.progress);
     joined.names.sort();
     let selfs = joined.take_column(0);
     let rolled = Rolled::new(joined.paths.parents(), selfs, plan.has_negative);
@@ -231,12 +233,17 @@ impl<T: Amount> Sums<'_, '_, T> {
         let scale = self.scale(picked.rounds);
         let width = rows.values.len() / rows.nodes.len().max(1);
         let column = picked.pick.column as usize;
+        let mut is_taken = false;
         for (row, &node) in rows.nodes.iter().enumerate() {
             if filter.is_some_and(|filter| !filter.accepts(rows, row)) {
                 continue;
             }
+            is_taken = true;
             let display = if node == NONE { NO_STACK } else { self.node_display[node as usize] };
             self.selfs[display as usize] += T::scaled(rows.values[row * width + column], scale);
+        }
+        if is_taken && filter.is_some() {
+            self.progress.taken.add(picked.series);
         }
         Ok(())
     }

@@ -12,6 +12,7 @@ use profile::{LabelSet, ProfileType, SeriesType, Temporality, Timestamp};
 use crate::{
     Aggregation, AnswerStats, QueryError, Selection,
     profile_types::{Columns, Resolved, resolve},
+    progress::Progress,
     row_filter::{RowFilter, text},
     scan::{Part, candidates, types_of},
 };
@@ -196,22 +197,28 @@ impl Plan<'_> {
         self.stats.aggregation = "avg";
     }
 
-    /// Counts what is picked, and refuses what would not fit in 64 bits before anything is added (D5).
+    /// Counts profiles and series once rows are read: a profile none of whose rows is taken has no part in the answer,
+    /// though it is a round of its series (D7).
+    pub fn count_taken(&mut self, progress: &mut Progress<'_>) {
+        let mut taken = std::mem::take(&mut progress.taken);
+        let whole = self.parts.iter().flat_map(|part| &part.picks).filter(|picked| picked.filter.is_none());
+        for picked in whole {
+            taken.add(picked.series);
+        }
+        self.stats.profiles = taken.profiles;
+        self.stats.series = taken.series.len() as u64;
+    }
+
+    /// Sums what is picked, and refuses what would not fit in 64 bits before anything is added (D5).
     fn sum_up(&mut self) -> Result<(), QueryError> {
         let mut total = 0_i128;
-        let mut series = Vec::new();
         for part in &self.parts {
             for picked in &part.picks {
                 let meta = part.dataset.profile(picked.pick.profile);
                 self.has_negative |= meta.has_negative;
                 total += i128::from(meta.totals[picked.pick.column as usize]);
-                series.push(picked.series);
             }
-            self.stats.profiles += part.picks.len() as u64;
         }
-        series.sort_unstable();
-        series.dedup();
-        self.stats.series = series.len() as u64;
         // Without negative values no sum is larger than the total. With them sums are wide and checked at the end.
         if !self.has_negative && i64::try_from(total).is_err() {
             return Err(QueryError::Overflow);

@@ -1,6 +1,6 @@
 //! Deadline, cancellation and budget, looked at between pieces of work.
 
-use std::{sync::atomic::Ordering, time::Instant};
+use std::{collections::HashSet, sync::atomic::Ordering, time::Instant};
 
 use crate::{Control, QueryError};
 
@@ -12,6 +12,25 @@ pub(crate) struct Progress<'a> {
     pub bytes: u64,
     /// Rows read so far.
     pub rows: u64,
+    /// What rows have decided so far.
+    pub taken: Taken,
+}
+
+/// Profiles that were chosen by their rows: only once these are read is it known whether there is one.
+#[derive(Debug, Default)]
+pub(crate) struct Taken {
+    /// How many had a row that was taken.
+    pub profiles: u64,
+    /// Numbers of their series in the plan.
+    pub series: HashSet<u32>,
+}
+
+impl Taken {
+    /// Counts a profile that had at least one.
+    pub fn add(&mut self, series: u32) {
+        self.profiles += 1;
+        self.series.insert(series);
+    }
 }
 
 impl<'a> Progress<'a> {
@@ -19,7 +38,7 @@ impl<'a> Progress<'a> {
     pub fn new(control: &'a Control, engine_bytes_max: u64) -> Self {
         let bytes_max =
             if control.bytes_max == 0 { engine_bytes_max } else { control.bytes_max.min(engine_bytes_max) };
-        Self { control, bytes_max, bytes: 0, rows: 0 }
+        Self { control, bytes_max, bytes: 0, rows: 0, taken: Taken::default() }
     }
 
     /// Ends the query when its time is over or its client has gone.

@@ -97,6 +97,7 @@ impl Engine {
         for part in &plan.parts {
             collected.add_part(self, &plan, part, &chosen.call_site, &mut progress)?;
         }
+        plan.count_taken(&mut progress);
         let kind = match selection.aggregation {
             Aggregation::Last => "last",
             _ if plan.averages => "avg",
@@ -227,10 +228,12 @@ impl Collected<'_> {
         let asks_links = self.group_by.iter().any(|name| matches!(name.as_str(), SPAN_LABEL | TRACE_LABEL));
         let symbols = part.dataset.symbols()?;
         let mut sums: HashMap<(u32, profile::Link), i128> = HashMap::new();
+        let mut is_taken = false;
         for (row, &node) in rows.nodes.iter().enumerate() {
             if filter.is_some_and(|filter| !filter.accepts(rows, row)) {
                 continue;
             }
+            is_taken = true;
             if below.is_some_and(|below| node == NONE || !below[node as usize]) {
                 continue;
             }
@@ -242,6 +245,9 @@ impl Collected<'_> {
             };
             let value = rows.values[row * width + picked.pick.column as usize];
             *sums.entry((label_set, link)).or_default() += i128::from(value);
+        }
+        if is_taken && filter.is_some() {
+            progress.taken.add(picked.series);
         }
         let mut unchecked = 0_usize;
         for ((label_set, link), sum) in sums {

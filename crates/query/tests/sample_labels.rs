@@ -1,4 +1,4 @@
-//! Queries on sample labels (D6): the work they take and when they stop.
+//! Queries on sample labels (D6): the work they take, when they stop, and what they count as answered.
 
 #![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
 
@@ -17,7 +17,7 @@ use block::{
     StoredFunction, StoredHeader, StoredLine, StoredLocation, StoredMapping, Symbols,
 };
 use profile::TimeRange;
-use query::{Control, Engine, NameMode, QueryError, StepRange, limits};
+use query::{Control, Engine, NameMode, QueryError, Selection, StepRange, limits};
 use support::*;
 
 /// Counts how often strings and label sets are asked for, and tells a query to stop after so many.
@@ -210,6 +210,34 @@ fn a_listing_of_large_label_sets_is_cut_and_says_so() {
     let answer = service.engine().series(&select("{}"), &by, &control()).unwrap();
     assert!(answer.data.len() * 60_000 < limits::SAMPLE_LABEL_SET_BYTES_MAX + 200_000);
     assert!(answer.stats.notices.iter().any(|notice| notice.contains("left out")), "{:?}", answer.stats);
+}
+
+/// One profile has the label on a sample, one on another sample only, and one on none.
+#[test]
+fn only_profiles_with_a_row_that_is_taken_are_counted() {
+    let mut service = Service::new("a");
+    for (at, env) in [(0, Some("prod")), (10, Some("test")), (20, None)] {
+        let mut made = cpu(&[("main;work", 5), ("main;rest", 2)]);
+        if let Some(env) = env {
+            made.label("env", env);
+        }
+        service.push("process_cpu", &[("pod", env.unwrap_or("none"))], at, &made.profile());
+    }
+    let engine = service.engine();
+    let prod: Selection = select("{env=\"prod\"}");
+    let table = engine.top(&prod, NameMode::Display, &control()).unwrap();
+    assert_eq!((table.data.total, table.stats.profiles, table.stats.series), (2, 1, 1));
+    let flame = engine.flame(&prod, NameMode::Display, 0, &control()).unwrap();
+    assert_eq!((flame.data.nodes[0].total, flame.stats.profiles), (2, 1));
+    assert_eq!(engine.pprof(&prod, &control()).unwrap().stats.profiles, 1);
+    let steps =
+        StepRange { range: TimeRange { from: seconds(0), to: seconds(30) }, step_nanos: 10_000_000_000 };
+    assert_eq!(engine.timeline(&prod, steps, &[], &control()).unwrap().stats.profiles, 1);
+    let sides = engine.diff(&prod, &select("{}"), NameMode::Display, 0, &control()).unwrap();
+    assert_eq!((sides.stats.profiles, sides.stats.series), (1 + 3, 1 + 3));
+    // Without the label as much as with another value of it.
+    let other = engine.top(&select("{env!=\"prod\"}"), NameMode::Display, &control()).unwrap();
+    assert_eq!((other.data.total, other.stats.profiles), (19, 3));
 }
 
 #[test]
