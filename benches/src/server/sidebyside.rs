@@ -86,13 +86,13 @@ impl SideBySide {
         Ok(DrawnSet { folder, entries })
     }
 
-    /// Pushes a set as fast as four connections allow, over `PusherService/Push`.
+    /// Pushes a set as fast as [`CONNECTIONS`] allow, over `PusherService/Push`.
     ///
     /// # Errors
     /// When the generator cannot be run or says nothing.
     pub fn push(&self, set: &DrawnSet, url: &str) -> Result<Pushed, BenchError> {
         let output = Command::new(&self.program)
-            .args(["push", "-wire", "push", "-c", "4", "-url", url, "-set"])
+            .args(["push", "-wire", "push", "-c", CONNECTIONS, "-url", url, "-set"])
             .arg(&set.folder)
             .stderr(Stdio::inherit())
             .output()?;
@@ -105,6 +105,9 @@ impl SideBySide {
         Ok(Pushed { ok: number("ok"), sent: number("sent"), error })
     }
 }
+
+/// As many as the peers' figures were measured with.
+const CONNECTIONS: &str = "64";
 
 impl DrawnSet {
     /// Number of profiles.
