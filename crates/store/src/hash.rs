@@ -72,10 +72,10 @@ pub(crate) struct PathHash {
     lanes: [u64; 2],
 }
 
-/// Keys for hashing stacks. A random number of the frame is mixed with one of its depth, and its halves are multiplied; the
-/// hash of a path is the sum of these products over its frames (as in NH, the hash under UMAC, but for drawing the frames'
-/// numbers at random too). So the hash of a beginning follows by taking frames away, and no step waits for the one before,
-/// which for deep stacks is many times as fast as a chain.
+/// Keys for hashing stacks. The number of a frame is mixed with two random numbers of its depth, and the halves of each
+/// are multiplied; the hash of a path is the sums of these products over its frames (as in NH, the hash under UMAC, but
+/// with numbers that nobody outside knows). So the hash of a beginning follows by taking frames away, and no step waits for
+/// the one before, which for deep stacks is many times as fast as a chain.
 pub(crate) struct PathKeys {
     depths: Vec<[u64; 2]>,
     seed: HashKeys,
@@ -90,30 +90,31 @@ impl PathKeys {
     /// Makes keys for paths of up to `depth` frames.
     pub(crate) fn reach(&mut self, depth: usize) {
         while self.depths.len() < depth {
-            let [first, second] = self.seed.of(&[1, self.depths.len() as u64]).lanes;
-            self.depths.push([first, second]);
+            self.depths.push(self.seed.of(&[self.depths.len() as u64]).lanes);
         }
     }
 
-    /// The random numbers of a frame.
+    /// The number of a frame; no two ids have the same, since every step can be undone.
     #[inline]
-    pub(crate) fn frame(&self, id: u32) -> [u64; 2] {
-        self.seed.of(&[u64::from(id)]).lanes
+    pub(crate) fn frame(&self, id: u32) -> u64 {
+        let [start, _] = self.seed.start;
+        let [first, second] = self.seed.multiply;
+        let mixed = (u64::from(id) ^ start).wrapping_mul(first);
+        (mixed ^ mixed >> 32).wrapping_mul(second)
     }
 
-    /// What a frame at a depth that was reached adds to the hash.
+    /// What a frame at a depth adds to the hash.
     #[inline]
-    fn term(frame: [u64; 2], depth: [u64; 2]) -> [u64; 2] {
-        let lane = |lane: usize| {
-            let mixed = frame[lane] ^ depth[lane];
+    fn term(frame: u64, depth: [u64; 2]) -> [u64; 2] {
+        depth.map(|depth| {
+            let mixed = frame ^ depth;
             (mixed & u64::from(u32::MAX)) * (mixed >> 32)
-        };
-        [lane(0), lane(1)]
+        })
     }
 
     /// The hash of a path of frames, root first; not longer than what was reached.
     #[inline]
-    pub(crate) fn path(&self, frames: impl Iterator<Item = [u64; 2]>) -> PathHash {
+    pub(crate) fn path(&self, frames: impl Iterator<Item = u64>) -> PathHash {
         let mut lanes = [0u64; 2];
         for (frame, &depth) in frames.zip(&self.depths) {
             let [first, second] = Self::term(frame, depth);
@@ -124,7 +125,7 @@ impl PathKeys {
 
     /// The hash of a path without its last frame, which is at `depth`.
     #[inline]
-    pub(crate) fn without(&self, path: PathHash, frame: [u64; 2], depth: usize) -> PathHash {
+    pub(crate) fn without(&self, path: PathHash, frame: u64, depth: usize) -> PathHash {
         let [first, second] = Self::term(frame, self.depths[depth]);
         let [path_first, path_second] = path.lanes;
         PathHash { lanes: [path_first.wrapping_sub(first), path_second.wrapping_sub(second)] }

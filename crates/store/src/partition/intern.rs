@@ -49,8 +49,8 @@ pub(crate) struct InternBuffer {
     mappings: Vec<u32>,
     functions: Vec<u32>,
     pub(super) locations: Vec<u32>,
-    /// Random numbers of the locations, for hashing stacks.
-    pub(super) frames: Vec<[u64; 2]>,
+    /// Numbers of the locations, for hashing stacks.
+    pub(super) frames: Vec<u64>,
     pub(super) hashes: Vec<PathHash>,
     /// Node of each sample.
     pub(super) nodes: Vec<u32>,

@@ -34,7 +34,7 @@ impl Path {
 
     /// Goes on to the stack without `left_out` frames, at most all.
     #[inline]
-    fn reach(&mut self, left_out: usize, keys: &PathKeys, stack: &[LocationIndex], frames: &[[u64; 2]]) {
+    fn reach(&mut self, left_out: usize, keys: &PathKeys, stack: &[LocationIndex], frames: &[u64]) {
         for gone in self.hashes.len() - 1..left_out.min(stack.len()) {
             let depth = stack.len() - 1 - gone;
             let hash = keys.without(self.hashes[gone], frames[stack[gone].position()], depth);
@@ -45,12 +45,7 @@ impl Path {
 
 impl Interner {
     /// Hashes of all stacks, their places in the table brought into the cache.
-    pub(super) fn stack_hashes(
-        &mut self,
-        profile: &Profile<'_>,
-        frames: &[[u64; 2]],
-        hashes: &mut Vec<PathHash>,
-    ) {
+    pub(super) fn stack_hashes(&mut self, profile: &Profile<'_>, frames: &[u64], hashes: &mut Vec<PathHash>) {
         let columns = profile.columns;
         hashes.clear();
         hashes.reserve(columns.sample_count());
@@ -103,7 +98,7 @@ impl Interner {
         tables: &Tables,
         stack: &[LocationIndex],
         path: &mut Path,
-        frames: &[[u64; 2]],
+        frames: &[u64],
         locations: &[u32],
     ) -> u32 {
         let (mut missing, mut node) = self.longest_known(stack, path, frames);
@@ -117,7 +112,7 @@ impl Interner {
 
     /// How many frames at the leaf are not known below the longest beginning that is, and the node there. The whole path
     /// is known not to be. A new stack mostly parts from known ones near the leaf, so the search begins there.
-    fn longest_known(&self, stack: &[LocationIndex], path: &mut Path, frames: &[[u64; 2]]) -> (usize, u32) {
+    fn longest_known(&self, stack: &[LocationIndex], path: &mut Path, frames: &[u64]) -> (usize, u32) {
         // Without `unknown` frames the rest is not known; without `known` it is (a node's ancestors are).
         let (mut unknown, mut known, mut node) = (0, stack.len(), NONE);
         let mut step = 1;
