@@ -108,10 +108,7 @@ impl PushBuffer {
     pub(crate) fn compress(&mut self) -> (u32, Vec<u8>) {
         let Ok(raw_length) = u32::try_from(self.record.len()) else { return (0, self.record.clone()) };
         if self.compressor.is_none() {
-            self.compressor = zstd::bulk::Compressor::new(
-                std::env::var("LVL").map_or(LOG_ZSTD_LEVEL, |v| v.parse().unwrap_or(1)),
-            )
-            .ok();
+            self.compressor = zstd::bulk::Compressor::new(LOG_ZSTD_LEVEL).ok();
         }
         let Some(compressor) = &mut self.compressor else { return (0, self.record.clone()) };
         self.compressed.clear();

@@ -394,6 +394,13 @@ fn c018_frames_without_names_are_known_by_their_place_in_the_file() {
 fn sums_that_do_not_fit_are_refused_before_anything_is_kept() {
     let sketch = simple(&[(&["a"], &[i64::MAX, 0]), (&["b"], &[1, 0])]);
     assert!(matches!(check_sums(&sketch.profile()), Err(PushError::Invalid { .. })));
+    let half = i64::MAX / 2 + 1;
+    for (values, fits) in
+        [([half, half], false), ([half, half - 1], true), ([i64::MIN, 0], false), ([half - 1, -half], true)]
+    {
+        let sketch = simple(&[(&["a"], &[0, values[0]]), (&["b"], &[1, values[1]])]);
+        assert_eq!(check_sums(&sketch.profile()).is_ok(), fits, "{values:?}");
+    }
 }
 
 #[test]
