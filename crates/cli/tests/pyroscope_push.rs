@@ -144,6 +144,18 @@ fn c023_gzip_truncated() {
     assert_eq!(label_sets(&server, &["service_name"]), Vec::<String>::new());
 }
 
+/// A zstd frame of 1 GiB of zeros: a window of 1 MiB and 8,192 blocks that each repeat one byte 128 KiB times.
+fn zstd_bomb() -> Vec<u8> {
+    const BLOCKS: usize = 8_192;
+    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x50];
+    for number in 1..=BLOCKS {
+        let header = (128 << 10) << 3 | 1 << 1 | u32::from(number == BLOCKS);
+        frame.extend_from_slice(&header.to_le_bytes()[..3]);
+        frame.push(0);
+    }
+    frame
+}
+
 #[test]
 fn c024_decompression_bomb() {
     let server = TestServer::start(&[]);
@@ -155,6 +167,10 @@ fn c024_decompression_bomb() {
     let bomb = bomb.finish().unwrap();
     assert_eq!(ingest(&server, "name=a&format=pprof", &bomb).status, 413);
     assert_eq!(push(&server, "a", &[], &bomb).status, 413);
+    let packed = zstd_bomb();
+    assert!(packed.len() < 40_000, "{}", packed.len());
+    assert_eq!(ingest(&server, "name=a&format=pprof", &packed).status, 413);
+    assert_eq!(push(&server, "a", &[], &packed).status, 413);
     let mut form =
         b"--B\r\nContent-Disposition: form-data; name=\"profile\"; filename=\"p\"\r\n\r\n".to_vec();
     form.extend_from_slice(&bomb);
