@@ -14,6 +14,7 @@ mod querier;
 mod recorded;
 mod render;
 mod select;
+mod statuses;
 mod text_types;
 
 use std::sync::Arc;
@@ -36,11 +37,14 @@ pub(crate) fn router(state: &Arc<ApiState>) -> axum::Router {
             .with_max_request_body_size(limits::BODY_BYTES_MAX)
             .with_max_message_size(limits::BODY_BYTES_MAX),
     );
+    let services = axum::Router::new()
+        .route_service("/push.v1.PusherService/{method}", services.clone())
+        .route_service("/querier.v1.QuerierService/{method}", services)
+        .layer(axum::middleware::from_fn(statuses::with_statuses));
     axum::Router::new()
         .route("/ingest", post(ingest::ingest))
         .route("/pyroscope/ingest", post(ingest::ingest))
         .route("/pyroscope/render", get(render::render))
         .with_state(Arc::clone(state))
-        .route_service("/push.v1.PusherService/{method}", services.clone())
-        .route_service("/querier.v1.QuerierService/{method}", services)
+        .merge(services)
 }
