@@ -332,3 +332,45 @@ fn render_has_the_shape_that_clients_know() {
     assert_eq!(sum(&rendered["groups"]["p1"]), 40_000_000);
     assert_eq!(rendered["heatmap"], Value::Null);
 }
+
+/// Connect's own statuses would be 501 and 429.
+#[test]
+fn c024_c040_wrong_encodings_and_bombs_have_their_statuses() {
+    let server = TestServer::start(&[]);
+    let names = "/querier.v1.QuerierService/LabelNames";
+    for path in [PUSH, names] {
+        for encoding in ["br", "gzip, gzip", "deflate", "nonsense", ""] {
+            let headers = [("content-type", "application/json"), ("content-encoding", encoding)];
+            let reply = server.call("POST", path, &headers, Some(b"{}")).expect(415);
+            assert_eq!(reply.json()["code"], "invalid_argument", "{path} {encoding}: {reply:?}");
+            assert_eq!(reply.header("accept-encoding"), Some("gzip, zstd"), "{path} {encoding}: {reply:?}");
+        }
+        let bomb = formats::gzip(&vec![0; 65 << 20]);
+        let headers = [("content-type", "application/proto"), ("content-encoding", "gzip")];
+        let reply = server.call("POST", path, &headers, Some(&bomb)).expect(413);
+        assert_eq!(reply.json()["code"], "resource_exhausted", "{path}: {reply:?}");
+    }
+    let packed = formats::gzip(b"{}");
+    for (encoding, body) in [("GZIP", &packed[..]), ("gzip", &packed), ("identity", b"{}")] {
+        let headers = [("content-type", "application/json"), ("content-encoding", encoding)];
+        server.call("POST", names, &headers, Some(body)).expect(200);
+    }
+    // gRPC-Web has its own status, in trailers.
+    let headers = [("content-type", "application/grpc-web+proto"), ("grpc-encoding", "br")];
+    let mut framed = frame(b"x");
+    framed[0] = 1;
+    let reply = server.call("POST", names, &headers, Some(&framed)).expect(200);
+    assert!(reply.text().contains("12") || reply.header("grpc-status") == Some("12"), "{reply:?}");
+}
+
+#[test]
+fn averages_under_the_name_of_select_series_are_not_served() {
+    let server = filled();
+    let path = "/querier.v1.QuerierService/SelectSeries";
+    let message = |aggregation: &str| value!({ "profileTypeID": CPU, "labelSelector": "{}", "step": 15, "aggregation": aggregation });
+    json(&server, path, &message("TIME_SERIES_AGGREGATION_TYPE_SUM")).expect(200);
+    let reply = json(&server, path, &message("TIME_SERIES_AGGREGATION_TYPE_AVERAGE")).expect(501);
+    assert_eq!(reply.json()["code"], "unimplemented", "{reply:?}");
+    let number = value!({ "profileTypeID": CPU, "labelSelector": "{}", "step": 15, "aggregation": 7 });
+    assert_eq!(json(&server, path, &number).status, 400);
+}

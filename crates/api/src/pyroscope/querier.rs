@@ -184,6 +184,7 @@ impl QuerierService for Querier {
         request: ServiceRequest<'_, SelectSeriesRequest>,
     ) -> ServiceResult<SelectSeriesResponse> {
         let request = request.to_owned_message();
+        is_sum(request.aggregation.as_ref())?;
         let range = MilliRange::new(request.start, request.end, Timestamp::now())?;
         let grid = Grid::new(range, request.step)?;
         let mut selection = selection(self.tenants(&context)?, &request.label_selector, grid.steps.range)?;
@@ -268,6 +269,20 @@ where
 
 fn unimplemented(message: &str) -> ApiError {
     ApiError::new(ErrorKind::Unimplemented, "", message)
+}
+
+/// Points are sums (D7); an average under that name would be taken for one.
+fn is_sum(aggregation: Option<&EnumValue<types::TimeSeriesAggregationType>>) -> Result<(), ApiError> {
+    use types::TimeSeriesAggregationType as Aggregation;
+    match aggregation {
+        None | Some(EnumValue::Known(Aggregation::TIME_SERIES_AGGREGATION_TYPE_SUM)) => Ok(()),
+        Some(EnumValue::Known(_)) => {
+            Err(unimplemented("averages are not served here; ask for sums, or /api/v1/timeline for averages"))
+        }
+        Some(EnumValue::Unknown(number)) => {
+            Err(ApiError::invalid("aggregation", format!("{number} is not known")))
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
