@@ -1,7 +1,8 @@
 //! Limits on request bodies, once for all APIs: size (413, C025, C043) and memory over all requests (503, D19).
 //!
 //! A `Content-Length` over the limit is refused before a byte is read. Bodies without one are counted while they come
-//! in and cut at the limit. The bytes stay claimed until the request has been answered.
+//! in and cut at the limit. The bytes stay claimed until the request has been answered. A body that breaks off or is
+//! framed wrongly is told so in the shape of the API that was called, not in a web framework's words.
 
 use std::{
     pin::Pin,
@@ -57,6 +58,15 @@ fn too_large() -> ApiError {
     )
 }
 
+/// Why a body could not be read to its end. Where it was too slow, the connection's watch answers 408 instead.
+fn broken_off(error: &axum::Error) -> ApiError {
+    let mut cause: &dyn std::error::Error = error;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+    }
+    ApiError::new(ErrorKind::Malformed, "body", format!("could not be read to its end: {cause}"))
+}
+
 fn content_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(header::CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
@@ -85,6 +95,9 @@ impl HttpBody for CountedBody {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let polled = Pin::new(&mut self.inner).poll_frame(context);
+        if let Poll::Ready(Some(Err(error))) = &polled {
+            lock(&self.count).error.get_or_insert_with(|| broken_off(error));
+        }
         if let Poll::Ready(Some(Ok(frame))) = &polled
             && let Some(data) = frame.data_ref()
         {

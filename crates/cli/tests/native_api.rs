@@ -387,3 +387,34 @@ fn health_readiness_and_metrics() {
     }
     assert!(metrics.ends_with("# EOF\n"));
 }
+
+#[test]
+fn a_body_that_breaks_off_and_a_path_that_is_no_text_are_errors_of_this_api() {
+    use std::io::{Read as _, Write as _};
+
+    let server = TestServer::start(&[]);
+    for path in ["/api/v1/labels/%ff", "/api/v1/profiles/%ff"] {
+        let error = server.get(path).expect(400).json();
+        assert_eq!(error["code"], "invalid_argument", "{path}: {error}");
+        assert!(["name", "id"].contains(&error["field"].as_str().unwrap()), "{path}: {error}");
+    }
+    for (name, framing) in [
+        ("wrong chunk", "transfer-encoding: chunked\r\n\r\nzz\r\n"),
+        ("cut chunk", "transfer-encoding: chunked\r\n\r\n5\r\nab"),
+        ("cut body", "content-length: 100\r\n\r\nab"),
+    ] {
+        let mut stream = std::net::TcpStream::connect(&server.address).unwrap();
+        stream.set_read_timeout(Some(support::PATIENCE)).unwrap();
+        let head = format!("POST /api/v1/push?service=a HTTP/1.1\r\nhost: x\r\n{framing}");
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        let mut answer = Vec::new();
+        // Whether the connection ends in good order after the answer does not matter here.
+        let _ = stream.read_to_end(&mut answer);
+        let answer = String::from_utf8(answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap_or_else(|| panic!("{name}: {answer:?}"));
+        assert!(head.starts_with("HTTP/1.1 400 "), "{name}: {answer}");
+        let error: Value = serde_json::from_str(body).unwrap_or_else(|_| panic!("{name}: {answer}"));
+        assert_eq!((&error["code"], &error["field"]), (&json!("invalid_argument"), &json!("body")), "{name}");
+    }
+}

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use axum::extract::{Path, State};
+use axum::extract::{Path, State, rejection::PathRejection};
 use query::Selection;
 
 use super::{
     NativeResult, convert, json, json_response,
-    parameters::Parameters,
+    parameters::{Parameters, path_part},
     selection::{COMMON, selection},
 };
 use crate::{ApiError, ApiState, QueryCost};
@@ -48,9 +48,10 @@ pub(super) async fn label_names(State(state): State<Arc<ApiState>>, parameters: 
 /// `GET /api/v1/labels/NAME`
 pub(super) async fn label_values(
     State(state): State<Arc<ApiState>>,
-    Path(name): Path<String>,
+    name: Result<Path<String>, PathRejection>,
     parameters: Parameters,
 ) -> NativeResult {
+    let name = path_part(name, "name")?;
     let selection = listed(&state, &parameters, &[])?;
     values_of(&state, selection, name).await
 }

@@ -1,7 +1,7 @@
 //! Query strings of the native API: known names only, each once unless it may repeat (C092: what was encoded comes out
 //! as it went in).
 
-use axum::extract::{FromRequestParts, Query};
+use axum::extract::{FromRequestParts, Path, Query, rejection::PathRejection};
 use http::{HeaderMap, request};
 
 use super::NativeError;
@@ -101,6 +101,14 @@ impl Parameters {
                 Err(ApiError::invalid(name, format!("{:?} is none of {}", cut(text), known.join(", "))))
             }
         }
+    }
+}
+
+/// The decoded part of a path, or an error of this API: axum's own is text without a field.
+pub(crate) fn path_part(part: Result<Path<String>, PathRejection>, field: &str) -> Result<String, ApiError> {
+    match part {
+        Ok(Path(text)) => Ok(text),
+        Err(_) => Err(ApiError::invalid(field, "this part of the path is not valid UTF-8 once decoded")),
     }
 }
 

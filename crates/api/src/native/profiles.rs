@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{
     body::Bytes,
-    extract::{Path, State},
+    extract::{Path, State, rejection::PathRejection},
     response::{IntoResponse, Response},
 };
 use http::{HeaderName, HeaderValue, header};
@@ -14,7 +14,7 @@ use store::Attachment;
 
 use super::{
     NativeResult, convert, json, json_response,
-    parameters::Parameters,
+    parameters::{Parameters, path_part},
     selection::{COMMON, everything, selection},
 };
 use crate::{ApiError, ApiState, QueryCost, access, limits};
@@ -79,10 +79,11 @@ enum Found {
 /// `GET /api/v1/profiles/ID`: the profile as pprof with everything that was sent, or with `format=json` its entry.
 pub(super) async fn one(
     State(state): State<Arc<ApiState>>,
-    Path(id): Path<String>,
+    id: Result<Path<String>, PathRejection>,
     parameters: Parameters,
 ) -> NativeResult {
     parameters.allow(&[&["format"]])?;
+    let id = path_part(id, "id")?;
     let id = ProfileId::parse(&id).map_err(|error| ApiError::invalid("id", error.to_string()))?;
     let words = [("pprof", Format::Pprof), ("json", Format::Json)];
     let format = parameters.word("format", &words)?.unwrap_or(Format::Pprof);
