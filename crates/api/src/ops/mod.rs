@@ -18,9 +18,9 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 
 /// What the answer to a wrong path says.
 const PATHS: &str = "there is no such path; APIs: /api/v1/{push,services,labels,series,profiles,flame,top,callers,\
-timeline,diff,pprof}, /api/0/profiles (profefe), /pprof/SERVICE/debug/pprof/{profile,heap,allocs,mutex,block,goroutine} \
-(go tool pprof), /ingest, /push.v1.PusherService/Push, /querier.v1.QuerierService/* and /pyroscope/render (Pyroscope), \
-/metrics, /healthz, /ready, /debug/pprof/profile; they are described in docs/api.md";
+timeline,diff,pprof}, /api/0/profiles (profefe), /pprof/SERVICE/debug/pprof/{profile,heap,allocs,mutex,block,goroutine,\
+threadcreate} (go tool pprof), /ingest, /push.v1.PusherService/Push, /querier.v1.QuerierService/* and /pyroscope/render (Pyroscope), \
+/metrics, /healthz, /ready, /readyz, /debug/pprof/profile; they are described in docs/api.md";
 
 /// The routes.
 pub(crate) fn router(state: &Arc<ApiState>) -> Router {
@@ -87,4 +87,20 @@ async fn unknown_path(request: Request) -> Response {
 async fn wrong_method(request: Request) -> Response {
     let message = format!("{} does not fit this path; see docs/api.md", request.method());
     ErrorShape::of(&request).render(ApiError::new(ErrorKind::MethodNotAllowed, "", message))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_path_is_told_of_every_profile_and_probe() {
+        let listed = PATHS.split(['{', '}', ',', ' ', '(', ')', ';']).collect::<Vec<_>>();
+        for entry in crate::profile_words::GO_PATHS {
+            assert!(listed.contains(&entry.word), "{}", entry.word);
+        }
+        for probe in ["/healthz", "/ready", "/readyz", "/metrics"] {
+            assert!(listed.contains(&probe), "{probe}");
+        }
+    }
 }

@@ -1,4 +1,5 @@
-//! URLs that `go tool pprof` reads: `/pprof/SERVICE/debug/pprof/{profile,heap,allocs,mutex,block,goroutine}`.
+//! URLs that `go tool pprof` reads:
+//! `/pprof/SERVICE/debug/pprof/{profile,heap,allocs,mutex,block,goroutine,threadcreate}`.
 //!
 //! ```text
 //! go tool pprof -top 'http://127.0.0.1:4040/pprof/checkout/debug/pprof/profile?from=now-15m'
