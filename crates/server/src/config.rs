@@ -1,8 +1,9 @@
 //! Settings: a TOML file, `EVERFLAME_*` variables and flags; a flag wins over a variable, a variable over the file (D25).
 //!
 //! [`Settings`] collects texts from the three places, [`Settings::build`] turns them into a [`Config`] that cannot be
-//! wrong, or into an error that names the place. An unknown key of the file is an error. An unknown variable is not:
-//! container platforms put variables such as `EVERFLAME_PORT_4040_TCP` into every process beside a service of our name.
+//! wrong, or into an error that names the place. An unknown key of the file is an error. An unknown variable is one only
+//! where it is spelled almost as a key: container platforms put variables such as `EVERFLAME_PORT_4040_TCP` into every
+//! process beside a service of our name.
 //!
 //! ```toml
 //! data_dir = "/var/lib/everflame"
@@ -22,6 +23,7 @@ use std::{
 };
 
 use api::BuildInfo;
+use keys::VARIABLE_PREFIX;
 pub use keys::{KEYS, Key, KeyKind, key_named};
 
 use crate::limits;
@@ -240,13 +242,26 @@ impl Settings {
     }
 
     /// Adds `EVERFLAME_*` variables; others are ignored, also those that name no key (see the module's header).
-    pub fn add_environment(&mut self, variables: impl IntoIterator<Item = (String, String)>) {
+    ///
+    /// # Errors
+    /// For a variable that is most likely a misspelled key.
+    pub fn add_environment(
+        &mut self,
+        variables: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<(), ConfigError> {
         let known: BTreeMap<String, &Key> = KEYS.iter().map(|key| (key.variable(), key)).collect();
         for (name, text) in variables {
             if let Some(key) = known.get(&name) {
                 self.values.insert(key.name, Given { text, origin: name });
+                continue;
+            }
+            let hint = name.strip_prefix(VARIABLE_PREFIX).and_then(similar).and_then(|key| key_named(&key));
+            if let Some(hint) = hint {
+                let hint = Some(hint.variable());
+                return Err(ConfigError::UnknownKey { origin: "environment".into(), key: name, hint });
             }
         }
+        Ok(())
     }
 
     /// Adds a flag's value.
@@ -322,7 +337,7 @@ impl Settings {
                 })?,
             },
             stop_timeout: self.read("stop_timeout", values::duration)?,
-            log_level: self.read("log_level", |text| non_empty(text).map(str::to_owned))?,
+            log_level: self.read("log_level", |text| values::log_filter(text).map(str::to_owned))?,
             log_format: self.read("log_format", |text| match text {
                 "text" => Ok(LogFormat::Text),
                 "json" => Ok(LogFormat::Json),

@@ -91,7 +91,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     // Variables that are no text cannot name one of our settings.
     let variables = std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    settings.add_environment(variables);
+    settings.add_environment(variables).map_err(usage)?;
     for (name, value) in &arguments.flags {
         settings.add_flag(name, value.clone()).map_err(usage)?;
     }

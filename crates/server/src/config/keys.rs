@@ -38,6 +38,9 @@ impl KeyKind {
     }
 }
 
+/// What the names of all our variables begin with.
+pub(super) const VARIABLE_PREFIX: &str = "EVERFLAME_";
+
 /// One setting.
 #[derive(Clone, Copy, Debug)]
 pub struct Key {
@@ -61,7 +64,7 @@ impl Key {
     /// `EVERFLAME_DATA_DIR`.
     #[must_use]
     pub fn variable(&self) -> String {
-        format!("EVERFLAME_{}", self.name.to_ascii_uppercase())
+        format!("{VARIABLE_PREFIX}{}", self.name.to_ascii_uppercase())
     }
 }
 

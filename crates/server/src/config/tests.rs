@@ -5,7 +5,8 @@ use super::*;
 fn config(toml: &str, variables: &[(&str, &str)], flags: &[(&str, &str)]) -> Result<Config, ConfigError> {
     let mut settings = Settings::new();
     settings.add_toml(toml, "everflame.toml")?;
-    settings.add_environment(variables.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())));
+    settings
+        .add_environment(variables.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())))?;
     for (name, text) in flags {
         settings.add_flag(name, *text)?;
     }
@@ -41,7 +42,42 @@ fn an_unknown_key_is_an_error_with_a_hint() {
 
 #[test]
 fn variables_of_container_platforms_do_no_harm() {
-    assert!(config("", &[("EVERFLAME_PORT_4040_TCP", "tcp://10.0.0.1:4040")], &[]).is_ok());
+    let set_by_platforms = [
+        ("EVERFLAME_PORT_4040_TCP", "tcp://10.0.0.1:4040"),
+        ("EVERFLAME_PORT", "tcp://10.0.0.1:4040"),
+        ("EVERFLAME_SERVICE_HOST", "10.0.0.1"),
+        ("EVERFLAME_SERVICE_PORT_HTTP", "4040"),
+        ("EVERFLAME_NAME", "/web/everflame"),
+        // The commands' own.
+        ("EVERFLAME_SERVER", "http://127.0.0.1:1"),
+        ("EVERFLAME_TOKEN", "x"),
+        ("EVERFLAME_TENANT", "x"),
+        ("EVERFLAME_SERVICE", "x"),
+        ("EVERFLAME_CONFIG", "x"),
+        ("DATA_DRI", "x"),
+    ];
+    assert!(config("", &set_by_platforms, &[]).is_ok());
+}
+
+#[test]
+fn a_misspelled_variable_is_an_error_with_a_hint() {
+    for name in ["EVERFLAME_DATA_DRI", "EVERFLAME_data_dir", "EVERFLAME_DATADIR"] {
+        let error = config("", &[(name, "/x")], &[]).unwrap_err();
+        let text = format!("environment: unknown key {name:?}; did you mean \"EVERFLAME_DATA_DIR\"?");
+        assert_eq!(error.to_string(), text);
+    }
+}
+
+#[test]
+fn a_log_level_that_is_none_is_refused_in_every_place() {
+    for (place, result) in [
+        ("everflame.toml: log_level: ", config("log_level = \"verbose\"", &[], &[])),
+        ("EVERFLAME_LOG_LEVEL: ", config("", &[("EVERFLAME_LOG_LEVEL", "inf")], &[])),
+        ("--log-level: ", config("", &[], &[("log_level", "foo")])),
+    ] {
+        let error = result.unwrap_err().to_string();
+        assert!(error.starts_with(place) && error.contains("error, warn, info"), "{error}");
+    }
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Reading single values: sizes, times, addresses, switches.
+//! Reading single values: sizes, times, addresses, switches, filters of log events.
 
 use std::{
     net::{IpAddr, Ipv4Addr, SocketAddr},
@@ -72,6 +72,30 @@ pub fn switch(text: &str) -> Result<bool, String> {
     }
 }
 
+/// Checks a filter of log events: levels, and `MODULE=LEVEL`, with commas between. The filter's own reader takes a word
+/// that is no level for a module, and then nothing at all is logged.
+///
+/// # Errors
+/// A sentence without the key's name.
+pub fn log_filter(text: &str) -> Result<&str, String> {
+    const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+    let is_level = |text: &str| LEVELS.iter().any(|level| level.eq_ignore_ascii_case(text));
+    let is_module = |text: &str| {
+        let letter = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':' | b'-');
+        !text.is_empty() && text.bytes().all(letter)
+    };
+    for part in text.split(',') {
+        let is_known = match part.split_once('=') {
+            None => is_level(part),
+            Some((module, level)) => is_module(module) && is_level(level),
+        };
+        if !is_known {
+            return Err(format!("{part:?} is neither one of {} nor MODULE=LEVEL", LEVELS.join(", ")));
+        }
+    }
+    Ok(text)
+}
+
 fn split_number(text: &str) -> (&str, &str) {
     let text = text.trim();
     let end = text.find(|character: char| !character.is_ascii_digit()).unwrap_or(text.len());
@@ -98,6 +122,18 @@ mod tests {
         assert_eq!(duration("30d"), Ok(Duration::from_secs(30 * 86_400)));
         for bad in ["", "10", "s", "-1s", "1y", "99999999999999999999s"] {
             assert!(duration(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn log_filters() {
+        for good in ["info", "WARN", "off", "info,store=debug", "api::push=trace", "error,h2=off"] {
+            assert_eq!(log_filter(good), Ok(good));
+        }
+        for bad in
+            ["", "foo", "inf", "verbose", "info,", "store=", "=debug", "store=debig", "info, warn", "3"]
+        {
+            assert!(log_filter(bad).is_err(), "{bad}");
         }
     }
 
