@@ -206,6 +206,26 @@ fn c087_nothing_found_is_a_valid_picture_and_table() {
 }
 
 #[test]
+fn a_server_with_tenants_and_addresses_that_are_none_are_told_apart() {
+    let server = TestServer::start(&["--multi-tenant"]);
+    let without = run(&["top", "cpu", "--server", &server.url]);
+    assert_eq!(without.code, Some(1), "{without:?}");
+    assert!(without.stderr.contains("--tenant") && !without.stderr.contains("token"), "{without:?}");
+    done(&["labels", "--server", &server.url, "--tenant", "a"]);
+    let broken = run(&["labels", "--server", &server.url, "--tenant", "a\nb"]);
+    assert_eq!(broken.code, Some(2), "{broken:?}");
+    assert!(broken.stderr.contains("tenant \"a\\nb\""), "{broken:?}");
+    for address in ["http://[::1", "http://127.0.0.1:x"] {
+        let broken = run(&["labels", "--server", address]);
+        assert_eq!(broken.code, Some(2), "{broken:?}");
+        assert!(
+            broken.stderr.contains("server address") && !broken.stderr.contains("start one"),
+            "{broken:?}"
+        );
+    }
+}
+
+#[test]
 fn d12_without_a_range_old_profiles_are_found() {
     let server = TestServer::start(&[]);
     let at = ["--server", &server.url];

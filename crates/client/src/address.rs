@@ -31,10 +31,17 @@ impl Address {
         if authority.contains('@') {
             return Err(wrong("user and password do not belong into the address; give a token"));
         }
-        let host = match authority.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
-            Some((host, _)) => host,
-            None => authority.rsplit_once(':').map_or(authority, |(host, _)| host),
+        let (host, port) = match authority.strip_prefix('[') {
+            Some(rest) => match rest.split_once(']') {
+                Some((host, port)) if host.parse::<std::net::Ipv6Addr>().is_ok() => (host, port),
+                _ => return Err(wrong("between [ and ] stands no IPv6 address")),
+            },
+            None => authority.split_at(authority.find(':').unwrap_or(authority.len())),
         };
+        let is_port = |text: &str| text.strip_prefix(':').is_some_and(|port| port.parse::<u16>().is_ok());
+        if !port.is_empty() && !is_port(port) {
+            return Err(wrong("what stands behind the host is no port"));
+        }
         if host.is_empty() {
             return Err(wrong("it names no host"));
         }
@@ -73,6 +80,8 @@ mod tests {
         }
         for bad in
             ["", "http://", "ftp://a", "http://user:word@a", "http://a b", "http://a?x=1", "http://:4040"]
+                .into_iter()
+                .chain(["http://[::1", "http://[::1]x", "http://[a]:1", "a:b:c", "a:", "a:99999", "::1"])
         {
             assert!(Address::parse(bad).is_err(), "{bad}");
         }

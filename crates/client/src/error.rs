@@ -30,6 +30,12 @@ pub enum ClientError {
         /// Whether one was given.
         given: bool,
     },
+    /// The server has several tenants and was not told whose data is meant.
+    #[error("{server} has several tenants; name one with --tenant or EVERFLAME_TENANT")]
+    NoTenant {
+        /// The server.
+        server: String,
+    },
     /// The server refused; the text is its own.
     #[error("{server} refused: {message}{}", retry.map(|seconds| format!("; try again in {seconds} s")).unwrap_or_default())]
     Refused {
@@ -61,4 +67,10 @@ pub enum ClientError {
     /// The token cannot stand in a header.
     #[error("the token holds characters that cannot be sent; it is one line of printable ASCII")]
     Token,
+    /// The tenant cannot stand in a header.
+    #[error("tenant {tenant:?} holds characters that no tenant has; it is printable ASCII without spaces")]
+    Tenant {
+        /// As given.
+        tenant: String,
+    },
 }

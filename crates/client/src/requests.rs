@@ -17,6 +17,9 @@ use crate::{ClientError, Question, address::Address, question::push_encoded};
 /// Where a server listens when nothing else was said.
 pub const SERVER_DEFAULT: &str = "http://127.0.0.1:4040";
 
+/// What a server calls the tenant in an error.
+const TENANT_HEADER: &str = "X-Scope-OrgID";
+
 /// Largest answer that is read, bytes: a flame graph of 200,000 nodes has about 20 MB, a merged profile up to 256 MiB.
 const ANSWER_BYTES_MAX: u64 = 512 << 20;
 
@@ -78,6 +81,9 @@ impl Client {
         let printable = |text: &String| text.bytes().all(|byte| byte.is_ascii_graphic());
         if !options.token.iter().all(printable) {
             return Err(ClientError::Token);
+        }
+        if let Some(tenant) = options.tenant.as_ref().filter(|text| !printable(text)) {
+            return Err(ClientError::Tenant { tenant: tenant.clone() });
         }
         let mut config = Agent::config_builder()
             .http_status_as_error(false)
@@ -258,10 +264,6 @@ impl Client {
         if status.is_success() {
             return Ok(response);
         }
-        if status.as_u16() == 401 {
-            let given = self.options.token.is_some();
-            return Err(ClientError::Unauthorized { server: self.server().to_owned(), given });
-        }
         let retry = response.headers().get("retry-after").and_then(|value| value.to_str().ok()?.parse().ok());
         let text = response.body_mut().with_config().limit(ERROR_BYTES_MAX).lossy_utf8(true).read_to_string();
         let text = text.unwrap_or_default();
@@ -269,8 +271,15 @@ impl Client {
             message: if text.trim().is_empty() { format!("HTTP {status}") } else { text.trim().to_owned() },
             ..ErrorReply::default()
         });
+        let server = self.server().to_owned();
+        if status.as_u16() == 401 {
+            return Err(match reply.field.as_str() {
+                TENANT_HEADER => ClientError::NoTenant { server },
+                _ => ClientError::Unauthorized { server, given: self.options.token.is_some() },
+            });
+        }
         Err(ClientError::Refused {
-            server: self.server().to_owned(),
+            server,
             status: status.as_u16(),
             code: reply.code,
             field: reply.field,
@@ -340,6 +349,16 @@ mod tests {
         assert!(!format!("{options:?}").contains("secret"));
         let broken = ClientOptions { token: Some("a\nb".into()), ..ClientOptions::default() };
         assert!(matches!(Client::new(broken), Err(ClientError::Token)));
+    }
+
+    #[test]
+    fn a_tenant_that_cannot_be_sent_is_refused_before_anything_is_asked() {
+        for tenant in ["a\nb", "a b", "é"] {
+            let options = ClientOptions { tenant: Some(tenant.into()), ..ClientOptions::default() };
+            assert!(matches!(Client::new(options), Err(ClientError::Tenant { .. })), "{tenant:?}");
+        }
+        let options = ClientOptions { tenant: Some("a|b".into()), ..ClientOptions::default() };
+        assert!(Client::new(options).is_ok());
     }
 
     #[test]
