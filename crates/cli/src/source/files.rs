@@ -1,8 +1,8 @@
 //! Reads profile files into memory: says what a file is by its bytes, not by its name.
 
 use std::{
-    fs,
-    io::Read,
+    fs::File,
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
@@ -69,20 +69,39 @@ fn limits() -> Limits {
     Limits::default()
 }
 
-/// The bytes of a file, or of stdin for `-`.
+/// The bytes of a file, or of stdin for `-`. No more is read than a server would take, plus one byte: devices and pipes
+/// have no end.
 ///
 /// # Errors
-/// When they cannot be read.
+/// When they cannot be read or are too many.
 pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let limit = limits().body_bytes_max;
     let result = if path == Path::new("-") {
-        let mut body = Vec::new();
-        std::io::stdin().lock().read_to_end(&mut body).map(|_| body)
+        read_at_most(io::stdin().lock(), limit, 0)
     } else if path.is_dir() {
         return Err(Failure::Failed(format!("{} is a folder; name the profile files in it", shown(path))));
     } else {
-        fs::read(path)
+        File::open(path).and_then(|file| {
+            let stated = file.metadata().map_or(0, |metadata| metadata.len());
+            read_at_most(file, limit, usize::try_from(stated).unwrap_or(usize::MAX))
+        })
     };
-    result.map_err(|error| Failure::Failed(format!("cannot read {}: {error}", shown(path))))
+    match result {
+        Ok(Some(body)) => Ok(body),
+        Ok(None) => Err(Failure::Failed(format!("{} has more than {limit} bytes (the limit)", shown(path)))),
+        Err(error) => Err(Failure::Failed(format!("cannot read {}: {error}", shown(path)))),
+    }
+}
+
+/// All bytes of a reader, or `None` where they are more than `limit`. `stated` is how many there may be.
+fn read_at_most(reader: impl Read, limit: usize, stated: usize) -> io::Result<Option<Vec<u8>>> {
+    if stated > limit {
+        return Ok(None);
+    }
+    let mut body = Vec::with_capacity(stated);
+    let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
+    reader.take(most).read_to_end(&mut body)?;
+    Ok((body.len() <= limit).then_some(body))
 }
 
 fn shown(path: &Path) -> String {
@@ -175,7 +194,34 @@ pub fn tell_altered(path: &Path, altered: &Altered) {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+
+    #[test]
+    fn no_more_is_read_than_the_limit_and_one_byte() {
+        struct Counted(usize);
+        impl Read for Counted {
+            fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+                self.0 += buffer.len();
+                buffer.fill(0);
+                Ok(buffer.len())
+            }
+        }
+        let mut endless = Counted(0);
+        assert_eq!(read_at_most(&mut endless, 1_000, 0).unwrap(), None);
+        assert_eq!(endless.0, 1_001);
+        assert_eq!(read_at_most(&mut endless, 1_000, 1_001).unwrap(), None);
+        assert_eq!(endless.0, 1_001, "nothing is read where the size says enough");
+        assert_eq!(read_at_most(&b"abc"[..], 3, 0).unwrap().as_deref(), Some(&b"abc"[..]));
+        assert_eq!(read_at_most(&b"abcd"[..], 3, 0).unwrap(), None);
+    }
+
+    #[test]
+    fn a_device_without_an_end_is_a_sentence() {
+        let error = read(Path::new("/dev/zero")).unwrap_err().to_string();
+        assert_eq!(error, "/dev/zero has more than 67108864 bytes (the limit)");
+    }
 
     #[test]
     fn folded_stacks_are_read_by_their_bytes() {
