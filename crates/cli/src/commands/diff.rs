@@ -1,6 +1,6 @@
 //! `everflame diff`: two files, two selectors, or two ranges of one selector over each other.
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use query::DiffTree;
 
@@ -24,10 +24,10 @@ use super::Format;
 pub struct Arguments {
     /// Before: a profile file, or a selector for the server
     #[arg(value_name = "LEFT")]
-    left: String,
+    left: OsString,
     /// After [default: the left selector, with the range of --from and --to]
     #[arg(value_name = "RIGHT")]
-    right: Option<String>,
+    right: Option<OsString>,
     /// First instant of the left side [default: --from]
     #[arg(long, value_name = "TIME", help_heading = "Selection")]
     left_from: Option<String>,
@@ -70,7 +70,7 @@ const TERMINAL_ROWS: usize = 24;
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let format = match arguments.json {
         true => Format::Json,
-        false => Format::chosen(arguments.format, arguments.output.output.as_deref()),
+        false => Format::chosen(arguments.format, arguments.output.output.as_deref())?,
     };
     if format == Format::Folded {
         return Err(Failure::Usage(
@@ -86,7 +86,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
 }
 
 fn open(arguments: &Arguments) -> Result<Source, Failure> {
-    let side = |text: &String| named(std::slice::from_ref(text));
+    let side = |text: &OsString| named(std::slice::from_ref(text));
     let (left, right) = (side(&arguments.left)?, arguments.right.as_ref().map(side).transpose()?);
     let ranged = arguments.left_from.is_some() || arguments.left_to.is_some();
     match (left, right) {

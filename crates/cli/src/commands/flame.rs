@@ -44,8 +44,11 @@ pub struct Arguments {
 }
 
 impl Arguments {
-    fn format(&self) -> Format {
-        if self.json { Format::Json } else { Format::chosen(self.format, self.output.output.as_deref()) }
+    fn format(&self) -> Result<Format, Failure> {
+        if self.json {
+            return Ok(Format::Json);
+        }
+        Format::chosen(self.format, self.output.output.as_deref())
     }
 }
 
@@ -54,7 +57,7 @@ impl Arguments {
 /// # Errors
 /// See [`Failure`].
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let format = arguments.format();
+    let format = arguments.format()?;
     let source = Source::open(&arguments.source)?;
     // Nothing travels when files are read here, and drawings leave out what is too narrow by themselves.
     let is_drawing = matches!(format, Format::Terminal | Format::Svg);

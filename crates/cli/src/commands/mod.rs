@@ -113,16 +113,23 @@ enum Format {
 }
 
 impl Format {
-    /// What was said, else what the ending of the file says.
-    fn chosen(said: Option<Self>, file: Option<&Path>) -> Self {
-        let ending = || file.and_then(Path::extension).and_then(|ending| ending.to_str());
-        said.unwrap_or_else(|| match ending() {
-            Some("svg") => Self::Svg,
-            Some("html" | "htm") => Self::Html,
-            Some("json") => Self::Json,
-            Some("folded") => Self::Folded,
-            _ => Self::Terminal,
-        })
+    /// What was said, else what the ending of the file says. An ending that says nothing is refused: the file would hold
+    /// something else than its name.
+    fn chosen(said: Option<Self>, file: Option<&Path>) -> Result<Self, Failure> {
+        if let Some(said) = said {
+            return Ok(said);
+        }
+        let Some(ending) = file.and_then(Path::extension) else { return Ok(Self::Terminal) };
+        match ending.to_str() {
+            Some("svg") => Ok(Self::Svg),
+            Some("html" | "htm") => Ok(Self::Html),
+            Some("json") => Ok(Self::Json),
+            Some("folded") => Ok(Self::Folded),
+            Some("txt") => Ok(Self::Terminal),
+            _ => Err(Failure::Usage(format!(
+                "the ending {ending:?} says no format (svg, html, json, folded and txt do); say it with --format"
+            ))),
+        }
     }
 
     /// Most nodes where nothing is said; 0 = no cut (D23).
@@ -177,9 +184,16 @@ mod tests {
     #[test]
     fn formats_follow_the_ending_unless_said() {
         let chosen = |said, file: &str| Format::chosen(said, Some(Path::new(file)));
-        assert_eq!(chosen(None, "a.svg"), Format::Svg);
-        assert_eq!(chosen(None, "a.html"), Format::Html);
-        assert_eq!(chosen(Some(Format::Json), "a.html"), Format::Json);
-        assert_eq!(Format::chosen(None, None), Format::Terminal);
+        assert_eq!(chosen(None, "a.svg").unwrap(), Format::Svg);
+        assert_eq!(chosen(None, "a.html").unwrap(), Format::Html);
+        assert_eq!(chosen(Some(Format::Json), "a.html").unwrap(), Format::Json);
+        assert_eq!(chosen(Some(Format::Svg), "a.foo").unwrap(), Format::Svg);
+        assert_eq!(Format::chosen(None, None).unwrap(), Format::Terminal);
+        for plain in ["a", "-", "/dev/stdout", "a.txt"] {
+            assert_eq!(chosen(None, plain).unwrap(), Format::Terminal, "{plain}");
+        }
+        let refused = chosen(None, "a.foo").unwrap_err();
+        assert_eq!(refused.code(), 2);
+        assert!(refused.to_string().contains("--format"), "{refused}");
     }
 }

@@ -8,7 +8,7 @@ mod local;
 mod quick;
 mod server;
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use query::{Aggregation, AnswerStats, CallersTable, DiffTree, FlameTree, NameMode, TopTable};
 
@@ -23,7 +23,7 @@ use crate::failure::Failure;
 pub struct SourceArguments {
     /// Profile files (pprof or folded stacks, `-` = stdin; several are merged), or one selector for the server
     #[arg(value_name = "FILE|SELECTOR")]
-    pub sources: Vec<String>,
+    pub sources: Vec<OsString>,
     /// Which values.
     #[command(flatten)]
     pub values: ValueArguments,
@@ -126,19 +126,21 @@ pub enum Named {
 ///
 /// # Errors
 /// For a mixture, several selectors, and what looks like a file that is not there.
-pub fn named(sources: &[String]) -> Result<Named, Failure> {
-    let is_file = |text: &String| text == "-" || std::path::Path::new(text).exists();
+pub fn named(sources: &[OsString]) -> Result<Named, Failure> {
+    let is_file = |text: &OsString| text == "-" || std::path::Path::new(text).exists();
     if !sources.is_empty() && sources.iter().all(is_file) {
         return Ok(Named::Files(sources.iter().map(PathBuf::from).collect()));
     }
-    if let Some(missing) = sources.iter().find(|text| !is_file(text) && looks_like_file(text)) {
+    // File names may hold any bytes, selectors are text.
+    let is_missing = |text: &&OsString| !is_file(text) && text.to_str().is_none_or(looks_like_file);
+    if let Some(missing) = sources.iter().find(is_missing) {
         return Err(Failure::Failed(format!(
             "there is no file {missing:?} (and a selector looks like cpu{{service_name=\"api\"}})"
         )));
     }
     match sources {
         [] => Ok(Named::Selector(String::new())),
-        [one] => Ok(Named::Selector(one.clone())),
+        [one] => Ok(Named::Selector(one.to_string_lossy().into_owned())),
         _ => Err(Failure::Usage(
             "give files, or one selector for the server, but not several selectors or both".into(),
         )),
@@ -262,13 +264,22 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let odd = folder.path().join("a:b.pprof");
         std::fs::write(&odd, b"").unwrap();
-        let text = odd.to_str().unwrap().to_owned();
-        assert_eq!(named(&[text]).unwrap(), Named::Files(vec![odd]));
+        assert_eq!(named(&[odd.clone().into()]).unwrap(), Named::Files(vec![odd]));
+    }
+
+    #[test]
+    fn file_names_may_hold_any_bytes() {
+        use std::os::unix::ffi::OsStringExt;
+        let folder = tempfile::tempdir().unwrap();
+        let odd = folder.path().join(OsString::from_vec(b"a\xff.pprof".to_vec()));
+        assert_eq!(named(&[odd.clone().into()]).unwrap_err().code(), 1);
+        std::fs::write(&odd, b"").unwrap();
+        assert_eq!(named(&[odd.clone().into()]).unwrap(), Named::Files(vec![odd]));
     }
 
     #[test]
     fn c029_a_missing_file_is_a_sentence() {
-        let error = named(&["no/such.pprof".to_owned()]).unwrap_err();
+        let error = named(&["no/such.pprof".into()]).unwrap_err();
         assert_eq!(error.code(), 1);
         assert!(error.to_string().starts_with("there is no file \"no/such.pprof\""), "{error}");
     }
@@ -277,9 +288,9 @@ mod tests {
     fn everything_else_is_a_selector() {
         for text in ["cpu", "process_cpu:cpu:nanoseconds:cpu:nanoseconds", "cpu{a=\"x/y.z\"}", "{a=\"b c\"}"]
         {
-            assert_eq!(named(&[text.to_owned()]).unwrap(), Named::Selector(text.to_owned()));
+            assert_eq!(named(&[text.into()]).unwrap(), Named::Selector(text.to_owned()));
         }
         assert_eq!(named(&[]).unwrap(), Named::Selector(String::new()));
-        assert_eq!(named(&["cpu".to_owned(), "memory".to_owned()]).unwrap_err().code(), 2);
+        assert_eq!(named(&["cpu".into(), "memory".into()]).unwrap_err().code(), 2);
     }
 }
