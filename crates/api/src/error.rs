@@ -8,6 +8,8 @@ use axum::response::{IntoResponse, Response};
 use connectrpc::{ConnectError, ErrorCode};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
+use crate::limits;
+
 /// What kind of error, by the status an API answers with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
@@ -252,8 +254,14 @@ impl From<formats::DecodeError> for ApiError {
     fn from(error: formats::DecodeError) -> Self {
         let kind = match error.kind {
             formats::DecodeErrorKind::Malformed => ErrorKind::Malformed,
-            formats::DecodeErrorKind::TooLarge => ErrorKind::TooLarge,
+            formats::DecodeErrorKind::TooLarge | formats::DecodeErrorKind::InflatesTooFar => {
+                ErrorKind::TooLarge
+            }
             formats::DecodeErrorKind::Unsupported => ErrorKind::Unsupported,
+            formats::DecodeErrorKind::NoMemory => {
+                let busy = Self::unavailable(error.reason, limits::RETRY_AFTER_SECONDS);
+                return Self { field: error.field, ..busy };
+            }
         };
         Self::new(kind, error.field, error.reason)
     }

@@ -13,6 +13,15 @@ pub const INFLATED_BYTES_MAX: usize = 256 << 20;
 /// process small when many large pushes come at once.
 pub const IN_FLIGHT_BYTES_MAX: usize = 512 << 20;
 
+/// Bytes of decoded tables that all requests together may hold, beside [`IN_FLIGHT_BYTES_MAX`]; beyond it large pushes
+/// get 503. Tables of real profiles take two to four times the inflated body, made-up ones six times, so bodies alone do
+/// not bound the process. Also the most that one profile may have (413).
+pub const TABLES_IN_FLIGHT_BYTES_MAX: usize = 512 << 20;
+
+/// Bytes that the profiles of one request may inflate to together: a full body of profiles that are compressed as well
+/// as the best of them (10 to 15 times). Without it one request could keep a core busy for an hour.
+pub const INFLATED_BYTES_PER_REQUEST_MAX: u64 = 1 << 30;
+
 /// Frames of one stack. Far above any sane recursion limit, low enough that one stack cannot fill the tree.
 pub const STACK_DEPTH_MAX: usize = 16_384;
 
@@ -93,5 +102,7 @@ pub fn decoder() -> formats::Limits {
         string_bytes_max: STRING_BYTES_MAX,
         strict_utf8: false,
         keep_negative: false,
+        table_bytes_max: TABLES_IN_FLIGHT_BYTES_MAX,
+        table_memory: None,
     }
 }

@@ -1,10 +1,10 @@
-//! Bytes that requests hold at the same time: bodies as received and as inflated (D19).
+//! Bytes that requests hold at the same time: bodies as received and as inflated (D19), and decoded tables.
 //!
 //! A [`Budget`] hands out [`Claim`]s; who gets none answers 503 with `Retry-After`. A claim gives its bytes back when it
 //! is dropped, so a request that ends in any way frees them.
 
 use std::sync::{
-    Arc,
+    Arc, Mutex, PoisonError,
     atomic::{AtomicUsize, Ordering},
 };
 
@@ -82,6 +82,25 @@ impl Drop for Claim {
     }
 }
 
+/// Bytes of one decoder's tables, claimed as they grow.
+#[derive(Debug)]
+pub(crate) struct TableClaim(Mutex<Claim>);
+
+impl TableClaim {
+    /// Nothing yet, from a budget.
+    pub(crate) fn new(budget: &Budget) -> Result<Self, ApiError> {
+        Ok(Self(Mutex::new(budget.claim(0)?)))
+    }
+}
+
+impl formats::TableMemory for TableClaim {
+    fn take(&self, bytes: usize) -> bool {
+        let mut claim = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = claim.bytes.saturating_add(bytes);
+        claim.grow_to(bytes).is_ok()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -96,5 +115,26 @@ mod tests {
         assert_eq!(first.bytes(), 100);
         drop(first);
         assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn large_tables_of_bodies_at_once_share_a_budget() {
+        let budget = Budget::new(40 << 20);
+        let decoder_limits = || formats::Limits {
+            table_memory: Some(Arc::new(TableClaim::new(&budget).unwrap())),
+            ..limits::decoder()
+        };
+        // Two bytes for an entry of eight: tables are four times the body and more.
+        let greedy = [&b"\x0a\0"[..], &b"\x32\0".repeat(4 << 20)].concat();
+        let (first, second) = (decoder_limits(), decoder_limits());
+        let mut decoder = formats::Decoder::new();
+        assert!(decoder.pprof(&greedy, &first).is_ok());
+        assert!(budget.used() > 20 << 20, "{}", budget.used());
+        let error = formats::Decoder::new().pprof(&greedy, &second).map(|_| ()).unwrap_err();
+        let error = ApiError::from(error);
+        assert_eq!((error.status().as_u16(), error.retry_after_seconds), (503, Some(1)), "{error}");
+        drop((first, second));
+        assert_eq!(budget.used(), 0);
+        assert!(formats::Decoder::new().pprof(&greedy, &decoder_limits()).is_ok());
     }
 }

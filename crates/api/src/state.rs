@@ -92,6 +92,8 @@ pub struct ApiState {
     pub metrics: ApiMetrics,
     /// Bytes that requests may hold.
     pub memory: Budget,
+    /// Bytes that large decoded tables may hold.
+    pub tables: Budget,
     push_slots: Arc<Semaphore>,
     merge_slots: Arc<Semaphore>,
     metadata_slots: Arc<Semaphore>,
@@ -105,6 +107,7 @@ impl ApiState {
         Arc::new(Self {
             metrics: ApiMetrics::new(Arc::clone(&store)),
             memory: Budget::new(options.in_flight_bytes_max),
+            tables: Budget::new(limits::TABLES_IN_FLIGHT_BYTES_MAX),
             push_slots: Arc::new(Semaphore::new(options.pushes_at_once.max(1))),
             merge_slots: Arc::new(Semaphore::new(options.queries_at_once.max(1))),
             metadata_slots: Arc::new(Semaphore::new(options.queries_at_once.max(1))),
@@ -216,7 +219,8 @@ fn panicked() -> ApiError {
     ApiError::internal("the request could not be worked on; the server's log says why")
 }
 
-struct CancelOnDrop(Arc<AtomicBool>);
+/// Raises a flag when it is dropped: the future that holds it has ended, or its client has gone.
+pub(crate) struct CancelOnDrop(pub(crate) Arc<AtomicBool>);
 
 impl Drop for CancelOnDrop {
     fn drop(&mut self) {

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
 
+mod pyroscope;
 mod support;
 
 use std::{
@@ -68,6 +69,55 @@ fn c024_a_decompression_bomb_stops_at_the_limit() {
     let bomb = formats::gzip(&vec![0; 300 << 20]);
     let reply = server.post("/api/v1/push?service=a", &bomb);
     assert_eq!(reply.status, 413, "{reply:?}");
+    server.get("/api/v1/services").expect(200);
+}
+
+/// A valid profile that inflates to far more: an unknown field of zeros.
+fn padded(stack: &str, value: i64, padding: usize) -> Vec<u8> {
+    let mut raw = Body::cpu(now_nanos()).sample(stack, &[1, value]).raw();
+    // field 100, bytes
+    raw.extend_from_slice(&[0xa2, 0x06]);
+    let mut length = padding;
+    while length > 127 {
+        raw.push(u8::try_from(length & 127).unwrap() | 128);
+        length >>= 7;
+    }
+    raw.push(u8::try_from(length).unwrap());
+    raw.resize(raw.len() + padding, 0);
+    formats::gzip(&raw)
+}
+
+#[test]
+fn profiles_beyond_what_one_request_may_inflate_to_are_refused_by_name() {
+    let server = TestServer::start(&[]);
+    let large = padded("large", 10, 250 << 20);
+    let small = Body::cpu(now_nanos()).sample("small", &[1, 7]).gzip();
+    let bodies = [&large, &large, &large, &large, &large, &small].map(Vec::as_slice);
+    let labels = [("__name__", "process_cpu"), ("service_name", "a")];
+    let message = pyroscope::push_message(&[pyroscope::series(&labels, &bodies)]);
+    let reply = pyroscope::connect(&server, pyroscope::PUSH, &message.0);
+    assert_eq!(reply.status, 413, "{reply:?}");
+    let text = reply.text();
+    assert!(text.contains("limit of one request") && text.contains("series[0].samples["), "{text}");
+    // What came first is stored, once; what came last is not, and the client knows.
+    assert_eq!(server.get("/api/v1/top?type=cpu").expect(200).json()["total"], 10);
+    server.post("/api/v1/push?service=a", &small).expect(200);
+    assert_eq!(server.get("/api/v1/top?type=cpu").expect(200).json()["total"], 17);
+}
+
+#[test]
+fn large_tables_count_as_memory_of_all_requests() {
+    let server = TestServer::start(&[]);
+    // 24 million samples of two fields: about 1 MB as sent, 190 MB inflated, and their tables more than 512 MB.
+    let mut raw = Body::cpu(now_nanos()).sample("main", &[1, 10]).raw();
+    let sample = [0x12, 0x07, 0x0a, 0x01, 0x01, 0x12, 0x02, 0x01, 0x0a];
+    raw.extend_from_slice(&sample.repeat(24_000_000));
+    let reply = server.post("/api/v1/push?service=a", &formats::gzip(&raw));
+    assert!(reply.status == 413 && reply.text().contains("tables"), "{reply:?}");
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let peak_kilobytes: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(peak_kilobytes < 1 << 20, "{peak_kilobytes} kB at the peak");
     server.get("/api/v1/services").expect(200);
 }
 

@@ -147,7 +147,7 @@ fn start_millis(body: &[u8]) -> i64 {
         stack_depth_max: 100_000,
         string_bytes_max: 65_535,
         strict_utf8: true,
-        keep_negative: false,
+        ..formats::Limits::default()
     };
     let mut decoder = formats::Decoder::new();
     decoder.pprof(body, &limits).unwrap().0.columns.header.time_nanos / 1_000_000

@@ -140,6 +140,12 @@ impl Decoder {
         Ok((Profile { text: self.inflated.bytes(), columns: &self.columns }, Decoded { altered }))
     }
 
+    /// Bytes that inflating has written since the last call, also for bodies that were refused: the part of a body's cost
+    /// that its size does not tell.
+    pub fn take_inflated_bytes(&mut self) -> u64 {
+        self.inflated.take_filled().saturating_add(self.spare.take_filled())
+    }
+
     /// Gives memory back that only an unusually large body needed.
     fn release_excess(&mut self) {
         if self.columns.allocated_bytes() > KEPT_BYTES_MAX {

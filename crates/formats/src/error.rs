@@ -9,8 +9,12 @@ pub enum DecodeErrorKind {
     Malformed,
     /// A size limit was passed (413).
     TooLarge,
+    /// Inflating passes the limit (413); with a larger limit it may go on.
+    InflatesTooFar,
     /// A compression or format that is not known (415).
     Unsupported,
+    /// Other bodies hold the memory that this one needs (503).
+    NoMemory,
 }
 
 /// Why a body could not be decoded: the field (with its index where it has one) and the reason.
@@ -36,9 +40,19 @@ impl DecodeError {
         Self::new(DecodeErrorKind::TooLarge, field.into(), reason.into())
     }
 
+    /// The limit of inflated bytes was passed.
+    pub(crate) fn inflates_too_far(field: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::new(DecodeErrorKind::InflatesTooFar, field.into(), reason.into())
+    }
+
     /// Nothing that we read.
     pub(crate) fn unsupported(field: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::new(DecodeErrorKind::Unsupported, field.into(), reason.into())
+    }
+
+    /// Too much for now.
+    pub(crate) fn no_memory(field: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self::new(DecodeErrorKind::NoMemory, field.into(), reason.into())
     }
 
     /// Counted as work: an error is dear beside the byte or two that may cause it, so a decoder makes few of them.

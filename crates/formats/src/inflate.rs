@@ -24,12 +24,19 @@ use crate::{
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
     length: usize,
+    /// Bytes that inflating has written since they were last asked for, tries that were given up included.
+    filled: u64,
 }
 
 impl Buffer {
     /// The bytes inside.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
+    }
+
+    /// Bytes that inflating has written since the last call.
+    pub(crate) fn take_filled(&mut self) -> u64 {
+        std::mem::take(&mut self.filled)
     }
 
     /// Empties it; memory beyond what is worth keeping is given back.
@@ -83,17 +90,21 @@ impl Buffer {
         loop {
             let room = self.fresh(size);
             let end = room.len().min(limit);
-            match fill(&mut room[..end])? {
+            let filled = fill(&mut room[..end]);
+            let written = match &filled {
+                Ok(Filled::Done(length)) => *length,
+                // how far it got is not known
+                Ok(Filled::NeedsMore) | Err(_) => end,
+            };
+            work::count(written);
+            self.filled = self.filled.saturating_add(u64::try_from(written).unwrap_or(u64::MAX));
+            match filled? {
                 Filled::Done(length) => {
-                    work::count(length);
                     self.length = length;
                     return Ok(());
                 }
                 Filled::NeedsMore if end >= limit => return Err(too_large(field, limits)),
-                Filled::NeedsMore => {
-                    work::count(end);
-                    size = end.saturating_mul(4).min(limit);
-                }
+                Filled::NeedsMore => size = end.saturating_mul(4).min(limit),
             }
         }
     }
@@ -187,7 +198,7 @@ fn inflated_bytes_max(limits: &Limits) -> usize {
 }
 
 fn too_large(field: &str, limits: &Limits) -> DecodeError {
-    DecodeError::too_large(
+    DecodeError::inflates_too_far(
         field,
         format!("inflates to more than {} bytes (limit)", inflated_bytes_max(limits)),
     )

@@ -15,6 +15,7 @@ mod pprof;
 mod sniff;
 mod work;
 
+pub use budget::TableMemory;
 pub use decoder::{Decoded, Decoder, Inflated};
 pub use error::{DecodeError, DecodeErrorKind};
 pub use inflate::gzip;

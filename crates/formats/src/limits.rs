@@ -1,5 +1,9 @@
 //! What a decoder may use at most (D19): each number with unit and reason.
 
+use std::sync::Arc;
+
+use crate::TableMemory;
+
 /// Bytes of a body as received: the largest heap dumps of real programs that we know of are below 20 MB compressed.
 pub const BODY_BYTES_MAX: usize = 64 << 20;
 
@@ -48,6 +52,10 @@ pub struct Limits {
     pub strict_utf8: bool,
     /// Keep negative values: the profile is a difference (C009).
     pub keep_negative: bool,
+    /// Bytes of decoded tables, whatever the size of the body allows.
+    pub table_bytes_max: usize,
+    /// Where tables beyond [`TABLE_BYTES_MIN`] come from; `None`: they are only bounded.
+    pub table_memory: Option<Arc<dyn TableMemory>>,
 }
 
 impl Default for Limits {
@@ -59,6 +67,8 @@ impl Default for Limits {
             string_bytes_max: STRING_BYTES_MAX,
             strict_utf8: false,
             keep_negative: false,
+            table_bytes_max: usize::MAX,
+            table_memory: None,
         }
     }
 }

@@ -494,7 +494,7 @@ fn limits_of_bodies_are_exact() {
         [raw.clone(), gzip(&raw), zstd::bulk::compress(&raw, 3).unwrap(), [gzip(&raw), gzip(&[])].concat()];
     for body in compressed {
         assert!(Decoder::new().pprof(&body, &limits).is_ok());
-        assert_eq!(Decoder::new().pprof(&body, &less).unwrap_err().kind, DecodeErrorKind::TooLarge);
+        assert_eq!(Decoder::new().pprof(&body, &less).unwrap_err().kind, DecodeErrorKind::InflatesTooFar);
         let short = Limits { body_bytes_max: body.len() - 1, ..Limits::default() };
         assert_eq!(Decoder::new().pprof(&body, &short).unwrap_err().field, "body");
     }

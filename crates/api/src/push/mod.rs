@@ -6,6 +6,7 @@
 //!
 //! Not here: formats (`formats`), retries and durability (`store`), what a request looks like on the wire.
 
+mod allowance;
 mod attachment;
 mod labels;
 mod name;
@@ -23,6 +24,7 @@ use profile::{
 };
 use store::{Accepted, NewProfile, Outcome, Ticket};
 
+use allowance::Allowance;
 pub use attachment::{AttachmentReply, AttachmentRequest, push_attachment};
 pub use labels::{SERVICE_NAME_FALLBACKS, SeriesLabels, UNKNOWN_SERVICE, series_labels};
 pub use name::NameRule;
@@ -31,6 +33,7 @@ pub use time::{ClientTime, Start, start_of};
 
 use crate::{
     ApiError, ApiState, Claim, ErrorKind, limits,
+    memory::TableClaim,
     state::{in_place, run_blocking},
 };
 
@@ -224,11 +227,16 @@ type Pushed = Result<(PushReply, Ticket), ApiError>;
 /// changes of thread and caches gone cold would cost a third more.
 const IN_PLACE_BYTES_MAX: usize = 128 << 10;
 
+/// Inflated bytes of a request up to which it is worked on where it was read: small bodies of one request may inflate a
+/// thousandfold, each for itself.
+const IN_PLACE_INFLATED_BYTES_MAX: u64 = 2 << 20;
+
 async fn decode_all(state: &Arc<ApiState>, requests: Vec<PushRequest>) -> Result<Vec<Pushed>, ApiError> {
     let slot = state.push_slot().await?;
+    let (mut allowance, _cancel) = Allowance::new();
     let bytes: usize = requests.iter().map(|request| request.body.len()).sum();
     let (done, rest) = if bytes <= IN_PLACE_BYTES_MAX {
-        in_place(|| decode_small(state, requests))?
+        in_place(|| decode_small(state, requests, &mut allowance))?
     } else {
         (Vec::new(), requests)
     };
@@ -238,17 +246,23 @@ async fn decode_all(state: &Arc<ApiState>, requests: Vec<PushRequest>) -> Result
     let state = Arc::clone(state);
     run_blocking(move || {
         let _slot = slot;
-        Ok(done.into_iter().chain(rest.into_iter().map(|request| decode_one(&state, request))).collect())
+        let rest = rest.into_iter().map(|request| decode_one(&state, request, &mut allowance));
+        Ok(done.into_iter().chain(rest).collect())
     })
     .await
 }
 
 /// Decodes bodies as long as they are as small inside as they look; gives back the others, in their order.
-fn decode_small(state: &ApiState, requests: Vec<PushRequest>) -> (Vec<Pushed>, Vec<PushRequest>) {
+fn decode_small(
+    state: &ApiState,
+    requests: Vec<PushRequest>,
+    allowance: &mut Allowance,
+) -> (Vec<Pushed>, Vec<PushRequest>) {
     let mut done = Vec::with_capacity(requests.len());
     let mut requests = requests.into_iter();
     while let Some(request) = requests.next() {
-        match decode_with(state, &request, Growth::Refused) {
+        let is_small = allowance.used_bytes() <= IN_PLACE_INFLATED_BYTES_MAX;
+        match is_small.then(|| decode_with(state, &request, Growth::Refused, allowance)).flatten() {
             Some(pushed) => done.push(pushed),
             None => return (done, std::iter::once(request).chain(requests).collect()),
         }
@@ -257,8 +271,9 @@ fn decode_small(state: &ApiState, requests: Vec<PushRequest>) -> (Vec<Pushed>, V
 }
 
 /// Decodes a body and hands it to the store: CPU work without waiting.
-fn decode_one(state: &ApiState, request: PushRequest) -> Pushed {
-    decode_with(state, &request, Growth::Allowed)
+fn decode_one(state: &ApiState, request: PushRequest, allowance: &mut Allowance) -> Pushed {
+    allowance.check()?;
+    decode_with(state, &request, Growth::Allowed, allowance)
         .unwrap_or_else(|| Err(ApiError::internal("a body was neither decoded nor refused")))
 }
 
@@ -270,7 +285,12 @@ enum Growth {
 }
 
 /// `None` where the body needs more memory and growth is refused.
-fn decode_with(state: &ApiState, request: &PushRequest, growth: Growth) -> Option<Pushed> {
+fn decode_with(
+    state: &ApiState,
+    request: &PushRequest,
+    growth: Growth,
+    allowance: &mut Allowance,
+) -> Option<Pushed> {
     let guess = inflated_guess(&request.body);
     if growth == Growth::Refused && guess > GUESS_MIN {
         return None;
@@ -282,10 +302,16 @@ fn decode_with(state: &ApiState, request: &PushRequest, growth: Growth) -> Optio
     let mut decoder = state.take_decoder();
     let mut decoder_limits = limits::decoder();
     decoder_limits.keep_negative = request.negatives == Negatives::Keep;
+    if growth == Growth::Allowed {
+        match TableClaim::new(&state.tables) {
+            Ok(tables) => decoder_limits.table_memory = Some(Arc::new(tables)),
+            Err(error) => return Some(Err(error)),
+        }
+    }
     let pushed = loop {
         decoder_limits.inflated_bytes_max = claim.bytes();
         match decode_and_store(state, request, &mut decoder, &decoder_limits) {
-            Err(error) if error.kind == DecodeErrorKind::TooLarge => {
+            Err(error) if error.kind == DecodeErrorKind::InflatesTooFar => {
                 if growth == Growth::Refused {
                     break None;
                 }
@@ -299,6 +325,7 @@ fn decode_with(state: &ApiState, request: &PushRequest, growth: Growth) -> Optio
             Ok(pushed) => break Some(pushed),
         }
     };
+    allowance.charge(decoder.take_inflated_bytes());
     if claim.bytes() <= KEPT_DECODER_BYTES_MAX {
         state.keep_decoder(decoder);
     }

@@ -112,6 +112,7 @@ pub fn content(body: &[u8]) -> Content {
         string_bytes_max: 65_535,
         strict_utf8: true,
         keep_negative: true,
+        ..formats::Limits::default()
     };
     let mut decoder = formats::Decoder::new();
     let (profile, _) = decoder.pprof(body, &limits).unwrap();

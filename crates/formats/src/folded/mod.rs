@@ -70,7 +70,7 @@ pub(crate) fn decode(
     added: &mut Vec<u8>,
     limits: &Limits,
 ) -> Result<Altered, DecodeError> {
-    let mut budget = Budget::new(source.text.len(), columns.allocated_bytes());
+    let mut budget = Budget::new(source.text.len(), columns.allocated_bytes(), limits);
     columns.clear();
     added.clear();
     let mut stacks = Stacks {
@@ -90,11 +90,8 @@ pub(crate) fn decode(
         Ok(()) => {}
         Err(Stop::Wrong(error)) => return Err(error),
         Err(Stop::Full) => {
-            let reason = format!(
-                "its tables would take more than {} bytes (limit for a body of this size)",
-                budget.limit_bytes()
-            );
-            return Err(DecodeError::too_large("profile", reason));
+            *stacks.columns = Columns::default();
+            return Err(stacks.budget.error());
         }
     }
     Ok(stacks.altered)

@@ -50,29 +50,30 @@ pub(crate) fn decode(
     if text.is_empty() {
         return Err(DecodeError::malformed("profile", "the body is empty"));
     }
-    let full = |budget: &Budget| {
-        let reason = format!(
-            "its tables would take more than {} bytes (limit for a body of this size)",
-            budget.limit_bytes()
-        );
-        DecodeError::too_large("profile", reason)
-    };
-    let mut budget = Budget::new(text.len(), columns.allocated_bytes());
+    let mut budget = Budget::new(text.len(), columns.allocated_bytes(), limits);
     match attempt::<false>(text, columns, added, limits, &mut budget) {
         Ok(altered) => return Ok(altered),
         Err(Ended::Wrong(error)) => return Err(error),
         Err(Ended::Odd) => {}
+        Err(Ended::Full) if budget.is_refused() => return Err(no_room(columns, &budget)),
         // what earlier bodies left must not decide what this one may have
         Err(Ended::Full) => {
             *columns = Columns::default();
-            budget = Budget::new(text.len(), 0);
+            budget.forget_tables();
         }
     }
     match attempt::<true>(text, columns, added, limits, &mut budget) {
         Ok(altered) => Ok(altered),
         Err(Ended::Wrong(error)) => Err(error),
-        Err(Ended::Odd | Ended::Full) => Err(full(&budget)),
+        Err(Ended::Odd | Ended::Full) => Err(no_room(columns, &budget)),
     }
+}
+
+/// Gives the tables back at once: memory was short.
+#[cold]
+fn no_room(columns: &mut Columns, budget: &Budget) -> DecodeError {
+    *columns = Columns::default();
+    budget.error()
 }
 
 fn attempt<const CAREFUL: bool>(
