@@ -43,6 +43,24 @@ fn raw_pprof_on_both_paths() {
 }
 
 #[test]
+fn c040_an_unknown_content_encoding_is_refused() {
+    let server = TestServer::start(&[]);
+    let text = b"main;work 3\nmain;rest 1\n";
+    let paths = ["/ingest?name=a&units=samples", "/api/v1/push?service=a&format=folded"];
+    for path in paths {
+        for coding in ["br", "nonsense", "gzip, br"] {
+            let reply = server.call("POST", path, &[("content-encoding", coding)], Some(text));
+            assert_eq!(reply.status, 415, "{path} {coding}: {reply:?}");
+            assert!(reply.text().contains("Content-Encoding"), "{reply:?}");
+        }
+    }
+    // profefe's clients know 400 for every body that cannot be read.
+    let profefe = "/api/0/profiles?service=a&type=cpu";
+    assert_eq!(server.call("POST", profefe, &[("content-encoding", "br")], Some(&cpu().raw())).status, 400);
+    assert_eq!(server.get("/api/v1/services").expect(200).json()["services"], serde_json::json!([]));
+}
+
+#[test]
 fn multipart_pprof_as_the_go_sdk_sends_it() {
     let server = TestServer::start(&[]);
     let heap = Body::new(&[("contentions", "count"), ("delay", "nanoseconds")])

@@ -16,7 +16,7 @@ use crate::{
     profile_words::{PROFEFE_WORDS, TRACE, find},
     push::{
         ALTERED_HEADER, Api, AttachmentRequest, BodyFormat, ClientTime, NameRule, Negatives, PushRequest,
-        TextType, altered_header, push_attachment, push_profile,
+        TextType, altered_header, check_content_encoding, push_attachment, push_profile,
     },
 };
 
@@ -42,6 +42,7 @@ pub(super) async fn push(
     body: Bytes,
 ) -> NativeResult {
     parameters.allow(&[KNOWN])?;
+    check_content_encoding(&parameters.headers)?;
     let tenant = access::write_tenant(&parameters.headers, state.options.tenancy)?;
     let labels = labels(&parameters)?;
     let client_time = client_time(&parameters)?;

@@ -22,13 +22,14 @@ use crate::{
     profile_words::TRACE,
     push::{
         ALTERED_HEADER, Api, AttachmentRequest, ClientTime, NameRule, PushRequest, altered_header,
-        push_attachment, push_profile,
+        check_content_encoding, push_attachment, push_profile,
     },
 };
 
 /// Keeps one profile or trace; the answer comes when it is on disk.
 pub(super) async fn write(State(state): State<Arc<ApiState>>, request: Request) -> ProfefeResult {
     let (parts, body) = request.into_parts();
+    check_content_encoding(&parts.headers)?;
     let wanted = Wanted::read(&state, &parts)?;
     let body = read(body).await?;
     match wanted.kind {

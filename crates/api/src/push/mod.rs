@@ -8,6 +8,7 @@
 
 mod allowance;
 mod attachment;
+mod encoding;
 mod labels;
 mod name;
 mod text;
@@ -26,6 +27,7 @@ use store::{Accepted, NewProfile, Outcome, Ticket};
 
 use allowance::Allowance;
 pub use attachment::{AttachmentReply, AttachmentRequest, push_attachment};
+pub(crate) use encoding::check_content_encoding;
 pub use labels::{SERVICE_NAME_FALLBACKS, SeriesLabels, UNKNOWN_SERVICE, series_labels};
 pub use name::NameRule;
 pub use text::TextType;

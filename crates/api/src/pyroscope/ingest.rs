@@ -51,6 +51,7 @@ async fn take(
     headers: &HeaderMap,
     body: Body,
 ) -> Result<Altered, ApiError> {
+    push::check_content_encoding(headers)?;
     let tenant = access::write_tenant(headers, state.options.tenancy)?;
     let name = parameters.get("name").map_or("", String::as_str);
     let app = AppName::parse(name)?;
