@@ -61,6 +61,25 @@ fn c040_an_unknown_content_encoding_is_refused() {
 }
 
 #[test]
+fn what_is_there_twice_is_refused_and_not_half_of_it_dropped() {
+    let server = TestServer::start(&[]);
+    let mut form = Vec::new();
+    for _ in 0..2 {
+        form.extend_from_slice(
+            b"--B\r\nContent-Disposition: form-data; name=\"profile\"; filename=\"p\"\r\n\r\n",
+        );
+        form.extend_from_slice(&cpu().gzip());
+        form.extend_from_slice(b"\r\n");
+    }
+    form.extend_from_slice(b"--B--\r\n");
+    let headers = [("content-type", "multipart/form-data; boundary=B")];
+    let reply = server.call("POST", "/ingest?name=a", &headers, Some(&form));
+    assert_eq!(reply.status, 422, "{reply:?}");
+    assert_eq!(server.post("/ingest?name=a&name=b", &cpu().gzip()).status, 400);
+    assert_eq!(server.get("/api/v1/services").expect(200).json()["services"], serde_json::json!([]));
+}
+
+#[test]
 fn multipart_pprof_as_the_go_sdk_sends_it() {
     let server = TestServer::start(&[]);
     let heap = Body::new(&[("contentions", "count"), ("delay", "nanoseconds")])

@@ -28,12 +28,15 @@ type Parameters = HashMap<String, String>;
 
 pub(super) async fn ingest(
     State(state): State<Arc<ApiState>>,
-    parameters: Result<Query<Parameters>, QueryRejection>,
+    parameters: Result<Query<Vec<(String, String)>>, QueryRejection>,
     headers: HeaderMap,
     body: Body,
 ) -> Response {
     let parameters = match parameters {
-        Ok(Query(parameters)) => parameters,
+        Ok(Query(pairs)) => match once_each(pairs) {
+            Ok(parameters) => parameters,
+            Err(error) => return error.into_ingest_response(),
+        },
         Err(error) => return ApiError::invalid("query", error.body_text()).into_ingest_response(),
     };
     match take(&state, &parameters, &headers, body).await {
@@ -43,6 +46,19 @@ pub(super) async fn ingest(
         },
         Err(error) => error.into_ingest_response(),
     }
+}
+
+/// The parameters by name. One that is given twice leaves open which is meant: with two applications, whose profile it
+/// is.
+fn once_each(pairs: Vec<(String, String)>) -> Result<Parameters, ApiError> {
+    let mut parameters = Parameters::with_capacity(pairs.len());
+    for (name, value) in pairs {
+        let field: String = name.chars().take(64).collect();
+        if parameters.insert(name, value).is_some() {
+            return Err(ApiError::invalid(field, "is given more than once"));
+        }
+    }
+    Ok(parameters)
 }
 
 async fn take(
@@ -172,6 +188,14 @@ fn sample_rate(parameters: &Parameters, altered: &mut Altered) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_parameter_that_is_given_twice_is_400() {
+        let pair = |name: &str| (name.to_owned(), "v".to_owned());
+        assert_eq!(once_each(vec![pair("name"), pair("from")]).unwrap().len(), 2);
+        let error = once_each(vec![pair("name"), pair("from"), pair("name")]).unwrap_err();
+        assert_eq!((error.status().as_u16(), error.field.as_str()), (400, "name"));
+    }
 
     #[test]
     fn c032_odd_sample_rates_fall_back_and_are_counted() {

@@ -1,5 +1,5 @@
 //! The multipart body that Pyroscope's Go and Node SDKs send to `/ingest`: file parts `profile` and
-//! `sample_type_config`. `prev_profile` is refused (D17); parts that are not known are skipped.
+//! `sample_type_config`. `prev_profile` is refused (D17), and so is a second part of one name; parts that are not known are skipped.
 
 use std::collections::BTreeMap;
 
@@ -50,6 +50,9 @@ pub(super) async fn read(content_type: &str, body: Body) -> Result<Parts, ApiErr
         }
         let bytes = first.unwrap_or_else(|| joined.freeze());
         match name.as_str() {
+            // the first would be dropped without a word
+            "profile" if parts.profile.is_some() => return Err(twice(&name)),
+            "sample_type_config" if parts.display_names.is_some() => return Err(twice(&name)),
             "profile" => parts.profile = Some(bytes),
             "prev_profile" => {
                 return Err(ApiError::new(
@@ -70,6 +73,10 @@ fn display_names(json: &[u8]) -> Result<BTreeMap<String, String>, ApiError> {
         serde_json::from_slice(json).map_err(|error| malformed("sample_type_config", &error))?;
     let named = configs.into_iter().filter(|(_, config)| !config.display_name.is_empty());
     Ok(named.map(|(kind, config)| (kind, config.display_name)).collect())
+}
+
+fn twice(part: &str) -> ApiError {
+    ApiError::new(ErrorKind::Malformed, part, "the part is there more than once; send profiles one by one")
 }
 
 fn malformed(field: &str, error: &dyn std::error::Error) -> ApiError {
@@ -101,6 +108,14 @@ mod tests {
             .unwrap();
         assert_eq!(parts.profile.as_deref(), Some(&b"PPROF"[..]));
         assert_eq!(parts.display_names.unwrap()["contentions"], "block_count");
+    }
+
+    #[tokio::test]
+    async fn a_second_profile_is_refused_and_not_taken_for_the_first() {
+        for name in ["profile", "sample_type_config"] {
+            let error = read(TYPE, body(&[(name, "{}"), (name, "{}")])).await.unwrap_err();
+            assert_eq!((error.ingest_status().as_u16(), error.field.as_str()), (422, name));
+        }
     }
 
     #[tokio::test]
