@@ -15,7 +15,7 @@ pub use gzip::gzip;
 use crate::{
     DecodeError, Limits,
     limits::KEPT_BYTES_MAX,
-    sniff::{GZIP_MAGIC, is_compressed},
+    sniff::{GZIP_MAGIC, SniffedFormat, is_compressed, sniff},
     work,
 };
 
@@ -140,6 +140,45 @@ fn read_all(decoder: &mut impl std::io::Read, room: &mut [u8]) -> std::io::Resul
         }
     }
     Ok(if decoder.read(&mut [0])? == 0 { Filled::Done(length) } else { Filled::NeedsMore })
+}
+
+/// Says what a body is, compressed or not: looks at the first inflated bytes of a compressed one (C021). What cannot be
+/// inflated, or is nothing known inside, is what it looks like from outside.
+#[must_use]
+pub fn sniff_inside(body: &[u8]) -> SniffedFormat {
+    /// Inflated bytes that are looked at: enough for another layer's first block as well.
+    const HEAD_BYTES: usize = 4 << 10;
+    let mut head = Vec::new();
+    let mut format = sniff(body);
+    // compressed at most twice, as everywhere
+    for _ in 0..2 {
+        let layer: &[u8] = if head.is_empty() { body } else { &head };
+        let inflated = match format {
+            SniffedFormat::Gzip => gzip::head(layer, HEAD_BYTES),
+            SniffedFormat::Zstd => zstd::head(layer, HEAD_BYTES),
+            _ => break,
+        };
+        let inside = sniff(&inflated);
+        if inside == SniffedFormat::Unknown {
+            break;
+        }
+        (format, head) = (inside, inflated);
+    }
+    format
+}
+
+/// As many of the first bytes as a streaming decoder gives, at most `count`. Damage behind them is not seen.
+fn head_of(decoder: &mut impl std::io::Read, count: usize) -> Vec<u8> {
+    let mut head = vec![0; count];
+    let mut length = 0;
+    while let Some(room) = head.get_mut(length..).filter(|room| !room.is_empty()) {
+        match decoder.read(room) {
+            Ok(0) | Err(_) => break,
+            Ok(more) => length += more,
+        }
+    }
+    head.truncate(length);
+    head
 }
 
 /// Inflates `body` once into `buffer`, which is cleared.

@@ -19,6 +19,7 @@ pub use budget::TableMemory;
 pub use decoder::{Decoded, Decoder, Inflated};
 pub use error::{DecodeError, DecodeErrorKind};
 pub use inflate::gzip;
+pub use inflate::sniff_inside;
 pub use limits::Limits;
 pub use pprof::encode_pprof;
 pub use sniff::{SniffedFormat, sniff};

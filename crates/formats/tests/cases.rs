@@ -4,7 +4,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
 
-use formats::{DecodeError, DecodeErrorKind, Decoder, Limits, encode_pprof, gzip};
+use formats::{
+    DecodeError, DecodeErrorKind, Decoder, Limits, SniffedFormat, encode_pprof, gzip, sniff_inside,
+};
 use profile::{AlteredReason, LabelValue, MappingIndex};
 use testkit::{
     Oracle, Plain,
@@ -735,4 +737,20 @@ fn folded_stacks_deeper_than_the_limit_keep_the_leaf() {
         .map(|(path, _)| path.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(";"))
         .collect();
     assert_eq!(paths, ["(truncated);d;e;f", "a;b;c;d"]);
+}
+
+#[test]
+fn compressed_text_is_told_from_a_compressed_profile() {
+    let raw = small().encode_to_vec();
+    let text = b"main;a;b 10\nmain;c 5\n".as_slice();
+    let zstd = |bytes: &[u8]| zstd::bulk::compress(bytes, 3).unwrap();
+    for (inside, format) in [(text, SniffedFormat::Text), (&raw, SniffedFormat::Pprof)] {
+        let bodies = [inside.to_vec(), gzip(inside), zstd(inside), gzip(&gzip(inside)), gzip(&zstd(inside))];
+        for body in bodies {
+            assert_eq!(sniff_inside(&body), format);
+        }
+    }
+    // what is damaged, or nothing known, is left to the decoder
+    assert_eq!(sniff_inside(&gzip(text)[..8]), SniffedFormat::Gzip);
+    assert_eq!(sniff_inside(&gzip(&[0xf8, 0, 0xf8])), SniffedFormat::Gzip);
 }

@@ -146,7 +146,8 @@ async fn read_body(parameters: &Parameters, headers: &HeaderMap, body: Body) -> 
     let kind = match format {
         "pprof" => Kind::Pprof,
         "lines" => Kind::Lines,
-        _ => match formats::sniff(&body) {
+        // Compressed text is text: what is inside counts.
+        _ => match formats::sniff_inside(&body) {
             formats::SniffedFormat::Text | formats::SniffedFormat::Unknown => Kind::Groups,
             _ => Kind::Pprof,
         },

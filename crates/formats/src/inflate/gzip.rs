@@ -3,7 +3,7 @@
 use flate2::bufread::GzDecoder;
 use libdeflater::{CompressionLvl, Compressor, DecompressionError, Decompressor};
 
-use super::{Buffer, Filled, read_all, room_first};
+use super::{Buffer, Filled, head_of, read_all, room_first};
 use crate::{DecodeError, Limits, sniff::GZIP_MAGIC};
 
 /// Bytes of the smallest member: header, empty block, trailer.
@@ -64,6 +64,11 @@ fn inflate_members(body: &[u8], room: &mut [u8]) -> Result<Filled, DecodeError> 
         }
         rest = decoder.into_inner();
     }
+}
+
+/// The first bytes of the first member, as far as it can be inflated.
+pub(super) fn head(body: &[u8], count: usize) -> Vec<u8> {
+    head_of(&mut GzDecoder::new(body), count)
 }
 
 /// Compresses with gzip (for pprof downloads).

@@ -1,6 +1,6 @@
 //! zstd frames, back to back, streamed.
 
-use super::{Buffer, read_all, room_first};
+use super::{Buffer, head_of, read_all, room_first};
 use crate::{DecodeError, Limits, limits::ZSTD_WINDOW_LOG_MAX};
 
 /// Inflates all frames of `body` into the empty `buffer`.
@@ -18,4 +18,13 @@ pub(super) fn inflate(body: &[u8], buffer: &mut Buffer, limits: &Limits) -> Resu
             DecodeError::malformed("zstd", format!("{what} zstd at byte {at}"))
         })
     })
+}
+
+/// The first bytes of the first frame, as far as it can be inflated.
+pub(super) fn head(body: &[u8], count: usize) -> Vec<u8> {
+    let Ok(mut decoder) = zstd::stream::read::Decoder::with_buffer(body) else { return Vec::new() };
+    match decoder.window_log_max(ZSTD_WINDOW_LOG_MAX) {
+        Ok(()) => head_of(&mut decoder, count),
+        Err(_) => Vec::new(),
+    }
 }
