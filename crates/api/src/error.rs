@@ -156,6 +156,15 @@ impl ApiError {
         }
     }
 
+    /// A push whose log record could not be written (503 with `Retry-After`): the store refuses what follows with the
+    /// same words, and nothing was acknowledged, so the client is to try again.
+    pub(crate) fn not_durable(error: &store::StoreError) -> Self {
+        match error {
+            store::StoreError::Closing => Self::unavailable("the server is stopping", 5),
+            other => Self::unavailable(format!("read-only: {other}"), 30),
+        }
+    }
+
     /// Field and message as one sentence.
     #[must_use]
     pub fn text(&self) -> String {
@@ -321,6 +330,15 @@ mod tests {
         assert_eq!(error.status(), 400);
         assert_eq!(error.ingest_status(), 422);
         assert_eq!(error.to_string(), "gzip: truncated at byte 7");
+    }
+
+    #[test]
+    fn c103_a_full_disk_is_503_from_the_first_push_on() {
+        let full = store::StoreError::Io { what: "log".into(), reason: "No space left on device".into() };
+        let error = ApiError::not_durable(&full);
+        assert_eq!((error.status().as_u16(), error.retry_after_seconds), (503, Some(30)));
+        assert!(error.message.contains("No space left"), "{error}");
+        assert_eq!(ApiError::from(full).status(), 500, "a query's read error is another matter");
     }
 
     #[test]

@@ -74,6 +74,9 @@ async fn keep(state: &Arc<ApiState>, request: AttachmentRequest) -> Result<Attac
         Ok(store.push_attachment(&new)?)
     })
     .await?;
-    state.store.durable(ticket).await?;
+    state.store.durable(ticket).await.map_err(|error| {
+        tracing::error!(%error, "an upload is not durable");
+        ApiError::not_durable(&error)
+    })?;
     Ok(AttachmentReply { id, outcome, altered, labels, time: start.time })
 }

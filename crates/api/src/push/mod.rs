@@ -194,7 +194,7 @@ pub async fn push_profiles(
         && let Err(error) = state.store.durable(ticket).await
     {
         tracing::error!(%error, "a push is not durable");
-        let error = ApiError::from(error);
+        let error = ApiError::not_durable(&error);
         for reply in replies.iter_mut().filter(|reply| reply.is_ok()) {
             *reply = Err(error.clone());
         }
