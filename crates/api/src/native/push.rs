@@ -115,18 +115,20 @@ fn altered(altered: &Altered) -> BTreeMap<String, u64> {
     altered.sorted().into_iter().map(|(reason, count)| (reason.word().to_owned(), count)).collect()
 }
 
-/// `service=a`, `label=k=v` as often as wanted (the value may hold anything), `labels=k=v,k2=v2`.
+/// `service=a`, `label=k=v` as often as wanted (kept as sent, the value may hold anything), `labels=k=v,k2=v2` (spaces
+/// around a comma belong to the list).
 fn labels(parameters: &Parameters) -> Result<Vec<(String, String)>, ApiError> {
     let mut pairs = Vec::new();
-    for (name, text) in parameters
-        .many("label")
-        .map(|text| ("label", text))
-        .chain(parameters.list("labels").map(|text| ("labels", text)))
+    let listed = parameters.many("labels").flat_map(|list| list.split(','));
+    // no more than spaces: what else is no letter is judged like everything in a name
+    let listed = listed.map(|item| item.trim_matches(' ')).filter(|item| !item.is_empty());
+    for (name, text) in
+        parameters.many("label").map(|text| ("label", text)).chain(listed.map(|text| ("labels", text)))
     {
         let Some((label, value)) = text.split_once('=') else {
             return Err(ApiError::invalid(name, format!("{:?} is not of the form name=value", cut(text))));
         };
-        pairs.push((label.trim().to_owned(), value.to_owned()));
+        pairs.push((label.to_owned(), value.to_owned()));
     }
     if let Some(service) = parameters.one("service")? {
         pairs.push((SERVICE_NAME.to_owned(), service.to_owned()));
@@ -230,6 +232,16 @@ mod tests {
         assert_eq!(pairs[0], ("k".into(), "a=b,c {id} 🔥".into()));
         assert_eq!(pairs[3], (SERVICE_NAME.into(), "team/app.v2".into()));
         assert_eq!(labels(&Parameters::of(&[("label", "k")])).unwrap_err().field, "label");
+    }
+
+    #[test]
+    fn label_names_are_not_trimmed() {
+        let parameters = Parameters::of(&[("label", "a\n=1"), ("labels", "b=1, c\t=2 ,,d=3")]);
+        let pairs = labels(&parameters).unwrap();
+        let expected = [("a\n", "1"), ("b", "1"), ("c\t", "2"), ("d", "3")];
+        assert_eq!(pairs, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        let error = crate::push::series_labels(pairs, &mut Altered::default()).unwrap_err();
+        assert!(error.message.contains("control character"), "{error}");
     }
 
     #[test]

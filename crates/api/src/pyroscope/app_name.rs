@@ -60,7 +60,8 @@ fn labels(text: &str, start: usize) -> Result<Vec<(String, String)>, ApiError> {
         if name.trim().is_empty() {
             return Err(wrong(position, "a label name is empty"));
         }
-        labels.push((name.trim().to_owned(), value.trim().to_owned()));
+        // no more than spaces: control characters in a name are refused, not taken away
+        labels.push((name.trim_matches(' ').to_owned(), value.trim_matches(' ').to_owned()));
         position += pair.len() + 1;
     }
     Ok(labels)
@@ -95,6 +96,11 @@ mod tests {
         ] {
             assert_eq!(parsed(text), expected);
         }
+    }
+
+    #[test]
+    fn c082_only_spaces_around_labels_go() {
+        assert_eq!(parsed("app{a\n= b\t}"), "app [a\n=b\t]");
     }
 
     #[test]
