@@ -43,7 +43,7 @@ fn raw_pprof_on_both_paths() {
 }
 
 #[test]
-fn c040_an_unknown_content_encoding_is_refused() {
+fn c040_an_unknown_content_encoding_is_refused_and_known_ones_are_inflated() {
     let server = TestServer::start(&[]);
     let text = b"main;work 3\nmain;rest 1\n";
     let paths = ["/ingest?name=a&units=samples", "/api/v1/push?service=a&format=folded"];
@@ -58,6 +58,19 @@ fn c040_an_unknown_content_encoding_is_refused() {
     let profefe = "/api/0/profiles?service=a&type=cpu";
     assert_eq!(server.call("POST", profefe, &[("content-encoding", "br")], Some(&cpu().raw())).status, 400);
     assert_eq!(server.get("/api/v1/services").expect(200).json()["services"], serde_json::json!([]));
+    let gzip = formats::gzip(text);
+    for (coding, body) in
+        [("gzip", gzip.clone()), ("gzip", formats::gzip(&gzip)), ("identity", text.to_vec()), ("zstd", gzip)]
+    {
+        for path in paths {
+            let reply = server.call("POST", path, &[("content-encoding", coding)], Some(&body));
+            assert_eq!(reply.status, 200, "{path} {coding}: {reply:?}");
+        }
+    }
+    let top = server.get("/api/v1/top?type=cpu").expect(200).json();
+    let names: Vec<&str> =
+        top["rows"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+    assert!(names.iter().all(|name| ["main", "work", "rest"].contains(name)), "{top}");
 }
 
 #[test]
