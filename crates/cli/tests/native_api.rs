@@ -6,7 +6,7 @@ mod support;
 
 use std::{
     io::{Read, Write},
-    net::TcpStream,
+    net::{Shutdown, TcpStream},
 };
 
 use serde_json::{Value, json};
@@ -390,8 +390,6 @@ fn health_readiness_and_metrics() {
 
 #[test]
 fn a_body_that_breaks_off_and_a_path_that_is_no_text_are_errors_of_this_api() {
-    use std::io::{Read as _, Write as _};
-
     let server = TestServer::start(&[]);
     for path in ["/api/v1/labels/%ff", "/api/v1/profiles/%ff"] {
         let error = server.get(path).expect(400).json();
@@ -403,11 +401,11 @@ fn a_body_that_breaks_off_and_a_path_that_is_no_text_are_errors_of_this_api() {
         ("cut chunk", "transfer-encoding: chunked\r\n\r\n5\r\nab"),
         ("cut body", "content-length: 100\r\n\r\nab"),
     ] {
-        let mut stream = std::net::TcpStream::connect(&server.address).unwrap();
+        let mut stream = TcpStream::connect(&server.address).unwrap();
         stream.set_read_timeout(Some(support::PATIENCE)).unwrap();
         let head = format!("POST /api/v1/push?service=a HTTP/1.1\r\nhost: x\r\n{framing}");
         stream.write_all(head.as_bytes()).unwrap();
-        stream.shutdown(std::net::Shutdown::Write).unwrap();
+        stream.shutdown(Shutdown::Write).unwrap();
         let mut answer = Vec::new();
         // Whether the connection ends in good order after the answer does not matter here.
         let _ = stream.read_to_end(&mut answer);
