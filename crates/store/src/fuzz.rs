@@ -16,12 +16,15 @@ use crate::{
     flush::encode_all,
     generation::Generation,
     limits::{DIGEST_MEMORY, DIGESTS_MAX},
-    log::{LogFile, LogItem, file_of},
+    log::{LogFile, LogItem, Marker, file_of},
     partition::PushBuffer,
     recent::RecentDigests,
     recover::{Recovered, replay},
     store::now,
 };
+
+/// The marker of files that [`log_of`] makes; a fuzzer may know it.
+const MARKER: Marker = *b"fuzzmark";
 
 /// What a log file gave.
 pub struct ReplayedLog {
@@ -80,5 +83,5 @@ pub fn log_records(bytes: &[u8]) -> io::Result<Vec<Vec<u8>>> {
 /// A log file with these records, numbered from 1 on, not compressed, checksums right.
 #[must_use]
 pub fn log_of(records: &[Vec<u8>]) -> Vec<u8> {
-    file_of(0, records)
+    file_of(0, MARKER, records)
 }

@@ -11,9 +11,9 @@ use support::{Content, Push, Sketch, content, keep, open, options, total};
 use testkit::ForgetfulDisk;
 
 /// Bytes of a log file's header.
-const FILE_HEADER: usize = 24;
+const FILE_HEADER: usize = 32;
 /// Bytes of a frame before its payload.
-const FRAME_HEADER: usize = 24;
+const FRAME_HEADER: usize = 32;
 
 /// A disk with one log of some pushes of two services, and what they are.
 async fn written(pushes: usize) -> (ForgetfulDisk, Content) {
@@ -43,7 +43,7 @@ fn log_name(disk: &ForgetfulDisk) -> String {
 fn frames(bytes: &[u8]) -> Vec<usize> {
     let mut starts = vec![FILE_HEADER];
     while let Some(&start) = starts.last().filter(|&&start| start < bytes.len()) {
-        let length = u32::from_le_bytes(*bytes[start + 4..].first_chunk().unwrap()) as usize;
+        let length = u32::from_le_bytes(*bytes[start + 8..].first_chunk().unwrap()) as usize;
         starts.push(start + FRAME_HEADER + length);
     }
     starts
@@ -95,7 +95,7 @@ async fn c105_one_flipped_bit_in_the_middle_costs_no_more_than_its_record_and_wh
     let bytes = read(&disk, &name);
     let starts = frames(&bytes);
     for record in 0..9 {
-        for position in [starts[record], starts[record] + 5, starts[record] + 13, starts[record + 1] - 1] {
+        for position in [starts[record], starts[record] + 9, starts[record] + 29, starts[record + 1] - 1] {
             let mut damaged = bytes.clone();
             damaged[position] ^= 16;
             let (_, store) = with_log(&name, &damaged).await;
@@ -128,35 +128,32 @@ async fn a_record_that_a_disk_has_written_twice_is_used_once() {
 #[tokio::test]
 async fn c105_damage_in_one_log_file_leaves_the_later_ones_alone() {
     let (disk, first) = written(6).await;
-    let damaged_name = log_name(&disk);
-    // After a start pushes go to a log file of their own.
-    let store = open(&disk).await;
+    let mut bytes = read(&disk, &log_name(&disk));
+    let starts = frames(&bytes);
+    bytes[starts[2] + FRAME_HEADER] ^= 16;
+    // The later file is one of a store of its own: a start would turn the first one into blocks at once.
+    let later_disk = ForgetfulDisk::new();
+    let store = open(&later_disk).await;
     for number in 6..10 {
         let sketch = Sketch::cpu(&[("main;later", number)]);
         keep(&store, &Push::new("c", &number.to_string()), &sketch).await.unwrap();
     }
-    let all = content(&store);
+    let later = content(&store);
     store.close().await.unwrap();
     drop(store);
-    let logs: Vec<String> = disk.file_names().into_iter().filter(|name| name.starts_with("log/")).collect();
-    assert_eq!(logs.len(), 2, "{logs:?}");
-    let mut bytes = read(&disk, &damaged_name);
-    let starts = frames(&bytes);
-    bytes[starts[2] + FRAME_HEADER] ^= 16;
+    let both = ForgetfulDisk::new();
     {
         use store::disk::Disk as _;
-        disk.remove(&damaged_name).unwrap();
-        let mut file = disk.create(&damaged_name).unwrap();
-        file.append(&bytes).unwrap();
-        file.sync_data().unwrap();
-        disk.sync_dir("log").unwrap();
+        both.create_folder("log").unwrap();
+        both.create(&log_name(&disk)).unwrap().append(&bytes).unwrap();
+        let later_log = read(&later_disk, &log_name(&later_disk));
+        both.create("log/00000000000000000001.log").unwrap().append(&later_log).unwrap();
     }
-    let store = open(&disk).await;
+    let store = open(&both).await;
     let found = content(&store);
     assert_eq!(store.recovery().damaged_bytes, (starts[3] - starts[2]) as u64);
-    assert!(found.iter().all(|(id, stacks)| all.get(id) == Some(stacks)));
-    let later = all.keys().filter(|id| !first.contains_key(*id));
-    assert_eq!(later.filter(|id| found.contains_key(*id)).count(), 4, "the later file is whole");
+    assert!(found.iter().all(|(id, stacks)| first.get(id).or(later.get(id)) == Some(stacks)));
+    assert_eq!(later.keys().filter(|id| found.contains_key(*id)).count(), 4, "the later file is whole");
     assert!(found.len() >= 7, "{}", found.len());
 }
 
@@ -168,6 +165,74 @@ async fn a_damaged_file_header_costs_nothing() {
     bytes[3] ^= 1;
     let (_, store) = with_log(&name, &bytes).await;
     assert_eq!((content(&store), store.recovery().damaged_bytes), (all, FILE_HEADER as u64));
+}
+
+#[tokio::test]
+async fn a_damaged_file_header_and_first_frame_are_reported_and_nothing_is_guessed() {
+    let (disk, _) = written(4).await;
+    let name = log_name(&disk);
+    let mut bytes = read(&disk, &name);
+    bytes[3] ^= 1;
+    bytes[FILE_HEADER + 1] ^= 1;
+    let (_, store) = with_log(&name, &bytes).await;
+    let report = store.recovery();
+    assert_eq!((report.records, report.damaged_bytes, report.torn_bytes), (0, bytes.len() as u64, 0));
+    assert_eq!(content(&store).len(), 0);
+}
+
+#[tokio::test]
+async fn frames_within_an_upload_are_never_taken_for_ours() {
+    // What somebody who has a store of the same kind can put together.
+    let (other, forged) = written(6).await;
+    let planted = read(&other, &log_name(&other));
+    let mut random = testkit::Random::new(7, 7);
+    let mut noise = || (0..4096).map(|_| (random.next_u64() >> 56) as u8).collect::<Vec<u8>>();
+    let body = [noise(), planted.clone(), noise()].concat();
+
+    let disk = ForgetfulDisk::new();
+    let store = open(&disk).await;
+    keep(&store, &Push::new("a", "mine"), &Sketch::cpu(&[("main", 1)])).await.unwrap();
+    let attachment = store.push_attachment(&store::NewAttachment {
+        tenant: &profile::Tenant::anonymous(),
+        labels: profile::LabelSet::from_pairs([("service_name", "a")]).unwrap(),
+        kind: "trace",
+        time: profile::Timestamp(support::TIME),
+        body: &body,
+    });
+    store.durable(attachment.unwrap().ticket).await.unwrap();
+    let mine = content(&store);
+    store.close().await.unwrap();
+    drop(store);
+    let name = log_name(&disk);
+    let bytes = read(&disk, &name);
+    let place = bytes.windows(planted.len()).position(|window| window == planted).expect("kept as it came");
+    for is_torn in [true, false] {
+        let mut damaged = bytes.clone();
+        damaged[place - 10] ^= 1;
+        if is_torn {
+            damaged.truncate(place + planted.len());
+        }
+        let (_, store) = with_log(&name, &damaged).await;
+        assert!(content(&store).keys().all(|id| !forged.contains_key(id)), "torn: {is_torn}");
+        assert_eq!((content(&store), store.recovery().records), (mine.clone(), 1), "torn: {is_torn}");
+    }
+}
+
+#[tokio::test]
+async fn a_log_of_another_version_stops_the_start_and_is_left_alone() {
+    let mut bytes = b"EVERFLOG\x01\0\0\0\0\0\0\0\0\0\0\0".to_vec();
+    bytes.extend_from_slice(&crc32c::crc32c(&bytes).to_le_bytes());
+    bytes.extend_from_slice(b"Rec1 and so on");
+    let disk = ForgetfulDisk::new();
+    let name = "log/00000000000000000000.log";
+    {
+        use store::disk::Disk as _;
+        disk.create_folder("log").unwrap();
+        disk.create(name).unwrap().append(&bytes).unwrap();
+    }
+    let error = Store::open_on(Arc::new(disk.clone()), options()).await.err().unwrap().to_string();
+    assert!(error.contains(name) && error.contains("version 1"), "{error}");
+    assert_eq!(read(&disk, name), bytes);
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use std::{
 
 use tokio::sync::watch;
 
-use super::{LOG_FOLDER, file_name, frame};
+use super::{LOG_FOLDER, Marker, file_name, frame};
 use crate::{
     StoreError,
     disk::{Disk, DiskFile},
@@ -171,9 +171,15 @@ struct Committer {
     disk: Arc<dyn Disk>,
     shared: Arc<Shared>,
     publisher: watch::Sender<Progress>,
-    /// The open file and its generation.
-    file: Option<(u64, Box<dyn DiskFile>)>,
+    file: Option<OpenFile>,
     buffer: Vec<u8>,
+}
+
+/// The log file of a generation.
+struct OpenFile {
+    generation: u64,
+    marker: Marker,
+    file: Box<dyn DiskFile>,
 }
 
 /// Where writing stopped.
@@ -257,16 +263,27 @@ impl Committer {
         let Some(first) = batch.first() else { return Ok(()) };
         self.buffer.clear();
         let recoverable = |error| Failure { error, is_final: false };
-        let is_new = self.file.as_ref().is_none_or(|(generation, _)| *generation != first.generation);
-        if is_new {
-            let file = self.disk.create(&file_name(first.generation)).map_err(recoverable)?;
-            self.file = Some((first.generation, file));
-            self.buffer.extend_from_slice(&frame::file_header(first.generation));
-        }
+        let known = self.file.take().filter(|known| known.generation == first.generation);
+        let is_new = known.is_none();
+        let open = match known {
+            Some(known) => self.file.insert(known),
+            None => {
+                let file = self.disk.create(&file_name(first.generation)).map_err(recoverable)?;
+                let (generation, marker) = (first.generation, frame::random_marker());
+                self.buffer.extend_from_slice(&frame::file_header(generation, marker));
+                self.file.insert(OpenFile { generation, marker, file })
+            }
+        };
         for record in batch {
-            frame::write_frame(&mut self.buffer, record.sequence, record.raw_length, &record.payload);
+            frame::write_frame(
+                &mut self.buffer,
+                open.marker,
+                record.sequence,
+                record.raw_length,
+                &record.payload,
+            );
         }
-        let Some((_, file)) = &mut self.file else { return Ok(()) };
+        let file = &mut open.file;
         file.append(&self.buffer).map_err(recoverable)?;
         let last = |error| Failure { error, is_final: true };
         file.sync_data().map_err(last)?;

@@ -15,7 +15,7 @@ mod reader;
 
 pub(crate) use self::{
     committer::Log,
-    frame::file_of,
+    frame::{Marker, file_of},
     reader::{LogDamage, LogFile, LogItem, read_log},
 };
 
