@@ -201,7 +201,8 @@ fn c087_nothing_found_is_a_valid_picture_and_table() {
     let folder = tempfile::tempdir().unwrap();
     let merged = folder.path().join("merged.pb.gz");
     let merged = merged.to_str().unwrap();
-    done(&[&["pprof", nobody, "-o", merged], &at[..]].concat());
+    let written = done(&[&["pprof", nobody, "-o", merged], &at[..]].concat());
+    assert!(written.stderr.contains("no profile matches"), "{written:?}");
     assert_eq!(document(&["top", merged, "--json"])["total"], 0);
 }
 
@@ -223,6 +224,45 @@ fn a_server_with_tenants_and_addresses_that_are_none_are_told_apart() {
             "{broken:?}"
         );
     }
+}
+
+#[test]
+fn an_empty_listing_says_so() {
+    let server = TestServer::start(&[]);
+    let at = ["--server", &server.url];
+    let cpu = fixture("go-hot/cpu.pb.gz");
+    done(&[&["push", &cpu, "--service", "a", "--type", "cpu"], &at[..]].concat());
+    let nobody = "cpu{service_name=\"nobody\"}";
+    for (arguments, word) in [
+        (&["labels", nobody][..], "everflame series lists"),
+        (&["labels", "--values", "nix"][..], "no label \"nix\""),
+        (&["series", nobody][..], "no profile is in this selection"),
+        (&["profiles", nobody][..], "everflame series lists"),
+    ] {
+        let empty = done(&[arguments, &at[..]].concat());
+        assert!(empty.stdout.is_empty() && empty.stderr.contains(word), "{arguments:?}: {empty:?}");
+    }
+    for arguments in
+        [&["labels"][..], &["series"][..], &["profiles"][..], &["labels", "--values", "service_name"]]
+    {
+        let full = done(&[arguments, &at[..]].concat());
+        assert!(!full.stdout.is_empty() && full.stderr.is_empty(), "{arguments:?}: {full:?}");
+    }
+}
+
+#[test]
+fn a_table_that_a_server_cut_says_so() {
+    let server = TestServer::start(&[]);
+    let at = ["--server", &server.url];
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("stacks");
+    std::fs::write(&file, STACKS).unwrap();
+    let pushed = done(&[&["push", file.to_str().unwrap(), "--service", "a"], &at[..]].concat());
+    assert!(pushed.stderr.contains("it names no time: taken as of 2"), "{pushed:?}");
+    let cut = done(&[&["top", "{service_name=\"a\"}", "--limit", "1"], &at[..]].concat());
+    assert!(cut.stdout.ends_with("… 3 more; --limit 0 shows all 4\n"), "{cut:?}");
+    let whole = done(&[&["top", "{service_name=\"a\"}", "--limit", "4"], &at[..]].concat());
+    assert!(!whole.stdout.contains("more"), "{whole:?}");
 }
 
 #[test]

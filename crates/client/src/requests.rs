@@ -9,7 +9,7 @@ use ureq::{
 };
 use wire::{
     CallersReply, DiffReply, ErrorReply, FlameReply, LabelNamesReply, LabelValuesReply, ProfileReply,
-    ProfilesReply, PushReply, SeriesReply, ServicesReply, TimelineReply, TopReply,
+    ProfilesReply, PushReply, SeriesReply, ServicesReply, Stats, TimelineReply, TopReply,
 };
 
 use crate::{ClientError, Question, address::Address, question::push_encoded};
@@ -61,6 +61,8 @@ pub struct Download {
     pub body: Vec<u8>,
     /// File name that the server proposes; empty where it does not.
     pub file_name: String,
+    /// What a merged profile used and lacks; `None` where the server does not say.
+    pub stats: Option<Stats>,
 }
 
 /// Talks to one server. Keeps connections open between calls.
@@ -231,10 +233,11 @@ impl Client {
     fn download(&self, path: &str, question: &Question) -> Result<Download, ClientError> {
         let response = self.fetch(path, question)?;
         let file_name = file_name(response.headers());
+        let stats = stats(response.headers());
         let mut body = Vec::new();
         let mut reader = response.into_body().into_with_config().limit(ANSWER_BYTES_MAX).reader();
         reader.read_to_end(&mut body).map_err(|error| self.answer_error(path, error))?;
-        Ok(Download { body, file_name })
+        Ok(Download { body, file_name, stats })
     }
 
     fn fetch(&self, path: &str, question: &Question) -> Result<Response<Body>, ClientError> {
@@ -319,6 +322,11 @@ fn reason(error: &ureq::Error) -> String {
         ureq::Error::HostNotFound => "host not found".into(),
         other => other.to_string(),
     }
+}
+
+/// What the answer used and lacks; it stands in a header where the body is a file.
+fn stats(headers: &HeaderMap) -> Option<Stats> {
+    serde_json::from_slice(headers.get("everflame-stats")?.as_bytes()).ok()
 }
 
 /// The proposed file name, without anything that would lead out of a folder.

@@ -29,7 +29,7 @@ pub enum ServerError {
     #[error("{0}")]
     Usage(String),
     /// The address cannot be listened on.
-    #[error("cannot listen on {address}: {reason}")]
+    #[error("cannot listen on {address}: {reason}; --listen ADDRESS:PORT chooses another address")]
     Listen {
         /// The address.
         address: SocketAddr,

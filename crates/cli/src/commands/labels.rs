@@ -37,6 +37,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         (Source::Remote(remote), None) => remote.label_names()?,
         (Source::Remote(remote), Some(name)) => remote.label_values(name)?,
     };
+    if let (true, Source::Remote(_)) = (texts.is_empty(), &source) {
+        match &arguments.values {
+            None => super::tell_nothing(),
+            Some(name) => output::say(&one_line(&format!(
+                "no label {name:?} is in this selection and range; everflame labels lists what there is"
+            ))),
+        }
+    }
     output::write_data(None, |out| {
         if arguments.json {
             return write_line(&json!(texts), out);

@@ -167,8 +167,13 @@ fn tell(stats: &AnswerStats) {
         output::say(&one_line(notice));
     }
     if stats.profiles == 0 && stats.notices.is_empty() {
-        output::say("no profile is in this selection and range; everflame series lists what there is");
+        tell_nothing();
     }
+}
+
+/// Says that a selection is empty, on stderr.
+fn tell_nothing() {
+    output::say("no profile is in this selection and range; everflame series lists what there is");
 }
 
 #[cfg(test)]

@@ -37,7 +37,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let source = Source::open(&arguments.source)?;
     let body = match (&source, &arguments.id) {
         (Source::Local(local), None) => formats::gzip(&local.pprof()?),
-        (Source::Remote(remote), None) => remote.pprof()?.body,
+        (Source::Remote(remote), None) => {
+            let told = remote.pprof()?;
+            super::tell(&told.stats);
+            told.data
+        }
         (Source::Remote(remote), Some(id)) => remote.profile_pprof(id)?.body,
         (Source::Local(_), Some(_)) => return Err(Failure::Usage("--id asks a server, not files".into())),
     };

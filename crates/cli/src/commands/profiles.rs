@@ -2,7 +2,7 @@
 
 use profile::LabelSet;
 use serde_json::json;
-use wire::ProfileItem;
+use wire::{AttachmentItem, ProfileItem};
 
 use crate::{
     failure::Failure,
@@ -33,17 +33,21 @@ pub struct Arguments {
 /// # Errors
 /// See [`Failure`].
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let (profiles, attachments, left_out) = match Source::open(&arguments.source)? {
-        Source::Local(local) => {
-            let told = local.profiles(arguments.limit)?;
-            let left_out = told.stats.profiles.saturating_sub(told.data.len() as u64);
-            (told.data.into_iter().map(item).collect(), Vec::new(), left_out)
-        }
-        Source::Remote(remote) => {
-            let reply = remote.profiles(arguments.limit)?;
-            (reply.profiles, reply.attachments, reply.left_out)
-        }
-    };
+    let (profiles, attachments, left_out): (Vec<ProfileItem>, Vec<AttachmentItem>, u64) =
+        match Source::open(&arguments.source)? {
+            Source::Local(local) => {
+                let told = local.profiles(arguments.limit)?;
+                let left_out = told.stats.profiles.saturating_sub(told.data.len() as u64);
+                (told.data.into_iter().map(item).collect(), Vec::new(), left_out)
+            }
+            Source::Remote(remote) => {
+                let reply = remote.profiles(arguments.limit)?;
+                (reply.profiles, reply.attachments, reply.left_out)
+            }
+        };
+    if profiles.is_empty() && attachments.is_empty() {
+        super::tell_nothing();
+    }
     if left_out > 0 {
         let text =
             format!("older ones that are not listed: {left_out}; give a larger --limit or an earlier --to");
@@ -59,13 +63,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         for attachment in &attachments {
             let labels = LabelSet::from_pairs(attachment.labels.clone()).unwrap_or_default();
             let size = value(i64::try_from(attachment.bytes).unwrap_or(i64::MAX), "bytes");
-            let text =
-                format!("{}  {}  {} {labels}  {size}", attachment.id, attachment.time, attachment.kind);
+            let AttachmentItem { id, time, kind, .. } = attachment;
+            let text = format!("{id}  {time:<TIME_WIDTH$}  {kind} {labels}  {size}");
             writeln!(out, "{}", one_line(&text))?;
         }
         Ok(())
     })
 }
+
+/// Columns of a time: servers write as many digits of the second as there are, at most nine.
+const TIME_WIDTH: usize = "2026-11-29T22:49:47.312224448Z".len();
 
 /// `id  time  name{labels}  rows  cpu 9.80 s, samples 980`
 fn line(profile: &ProfileItem) -> String {
@@ -81,7 +88,8 @@ fn line(profile: &ProfileItem) -> String {
         })
         .collect();
     let rows = value(i64::try_from(profile.samples).unwrap_or(i64::MAX), "");
-    format!("{}  {}  {}{labels}  {rows} rows  {}", profile.id, profile.time, profile.name, totals.join(", "))
+    let ProfileItem { id, time, name, .. } = profile;
+    format!("{id}  {time:<TIME_WIDTH$}  {name}{labels}  {rows} rows  {}", totals.join(", "))
 }
 
 fn item(item: query::ProfileItem) -> ProfileItem {

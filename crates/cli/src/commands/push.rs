@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use client::{ClientError, Question};
 use formats::{SniffedFormat, sniff};
+use profile::AlteredReason;
 use serde_json::json;
 use wire::{PushOutcome, PushReply};
 
@@ -11,7 +12,7 @@ use crate::{
     failure::Failure,
     output,
     progress::Progress,
-    render::write_line,
+    render::{one_line, write_line},
     source::{ServerArguments, read_file},
 };
 
@@ -112,10 +113,19 @@ fn tell(path: &Path, reply: &PushReply) {
             PushOutcome::Empty => "empty, nothing kept",
             PushOutcome::Baseline => "kept as the baseline of the next",
         };
+        let (timeless, altered): (Vec<_>, Vec<_>) =
+            profile.altered.iter().partition(|(reason, _)| *reason == AlteredReason::NoTime.word());
         let altered: Vec<String> =
-            profile.altered.iter().map(|(reason, count)| format!("{reason}={count}")).collect();
+            altered.into_iter().map(|(reason, count)| format!("{reason}={count}")).collect();
         let altered =
             if altered.is_empty() { String::new() } else { format!(" (altered: {})", altered.join(", ")) };
-        output::say(&format!("{}: {outcome} as {} {}{altered}", path.display(), profile.name, profile.id));
+        // Nothing is lost by it, but who pushes old files wants to know where they are found.
+        let time = if timeless.is_empty() {
+            String::new()
+        } else {
+            format!(" (it names no time: taken as of {})", profile.time)
+        };
+        let stored = format!("{outcome} as {} {}{altered}{time}", profile.name, profile.id);
+        output::say(&one_line(&format!("{}: {stored}", path.display())));
     }
 }

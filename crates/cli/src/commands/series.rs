@@ -37,6 +37,10 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         Source::Local(local) => local.series(&arguments.by)?.data.iter().map(label_map).collect(),
         Source::Remote(remote) => remote.series(&arguments.by)?,
     };
+    if series.is_empty() {
+        // Not "everflame series lists what there is", as the other commands say.
+        output::say("no profile is in this selection and range");
+    }
     output::write_data(None, |out| {
         if arguments.json {
             return write_line(&json!(series), out);

@@ -32,8 +32,11 @@ pub struct Arguments {
 /// # Errors
 /// See [`Failure`].
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let (title, told) = match Source::quick_top(&arguments.source)? {
-        Some(quick) => quick,
+    let (title, (told, rows_all)) = match Source::quick_top(&arguments.source)? {
+        Some((title, told)) => {
+            let all = told.data.rows.len();
+            (title, (told, all))
+        }
         None => {
             let source = Source::open(&arguments.source)?;
             (source.title(), source.top(arguments.limit)?)
@@ -51,5 +54,5 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let head = heading(&title, told.data.total, &told.data.unit, &told.stats);
     super::tell(&told.stats);
-    output::write_text(file, &format!("{head}\n{}", top_table(&told.data, &options)))
+    output::write_text(file, &format!("{head}\n{}", top_table(&told.data, rows_all, &options)))
 }

@@ -50,9 +50,9 @@ impl TableOptions {
     }
 }
 
-/// Functions by own value.
+/// Functions by own value; `rows_all` says how many there are where a server has sent only the first ones.
 #[must_use]
-pub fn top_table(table: &TopTable, options: &TableOptions) -> String {
+pub fn top_table(table: &TopTable, rows_all: usize, options: &TableOptions) -> String {
     let mut text = String::new();
     options.push_head(&mut text, "       self   self%       total  total%  function");
     let shown = options.shown(&table.rows);
@@ -64,7 +64,7 @@ pub fn top_table(table: &TopTable, options: &TableOptions) -> String {
         text.push_str("  ");
         options.push_name(&mut text, &row.name, 41);
     }
-    TableOptions::push_rest(&mut text, table.rows.len(), shown.len());
+    TableOptions::push_rest(&mut text, rows_all, shown.len());
     text
 }
 

@@ -221,13 +221,17 @@ impl Source {
         }
     }
 
-    /// Functions by own value; `rows_max` = 0 for all. Files answer with all rows in any case.
+    /// Functions by own value, and how many there are in all; `rows_max` = 0 for all. Files answer with all rows in any
+    /// case.
     ///
     /// # Errors
     /// See [`Source::flame`].
-    pub fn top(&self, rows_max: usize) -> Result<Told<TopTable>, Failure> {
+    pub fn top(&self, rows_max: usize) -> Result<(Told<TopTable>, usize), Failure> {
         match self {
-            Self::Local(local) => local.top(),
+            Self::Local(local) => local.top().map(|told| {
+                let all = told.data.rows.len();
+                (told, all)
+            }),
             Self::Remote(remote) => remote.top(rows_max),
         }
     }

@@ -175,15 +175,17 @@ impl Remote {
         Ok(Told { data: tree, stats: stats(reply.stats) })
     }
 
-    /// Functions by own value.
+    /// Functions by own value, and how many there are in all.
     ///
     /// # Errors
     /// See [`Remote::flame`].
-    pub fn top(&self, rows_max: usize) -> Result<Told<TopTable>, Failure> {
+    pub fn top(&self, rows_max: usize) -> Result<(Told<TopTable>, usize), Failure> {
         let question = self.rows(self.common()).with("limit", rows_max.to_string());
         let reply = self.client.top(&question).map_err(failed)?;
-        let rows = reply.rows.into_iter().map(row).collect();
-        Ok(Told { data: TopTable { unit: reply.unit, total: reply.total, rows }, stats: stats(reply.stats) })
+        let rows: Vec<TopRow> = reply.rows.into_iter().map(row).collect();
+        let all = usize::try_from(reply.rows_total).unwrap_or(usize::MAX).max(rows.len());
+        let data = TopTable { unit: reply.unit, total: reply.total, rows };
+        Ok((Told { data, stats: stats(reply.stats) }, all))
     }
 
     /// Callers and callees.
@@ -252,8 +254,11 @@ impl Remote {
     ///
     /// # Errors
     /// See [`Remote::flame`].
-    pub fn pprof(&self) -> Result<Download, Failure> {
-        self.client.pprof(&self.ids(self.common())).map_err(failed)
+    pub fn pprof(&self) -> Result<Told<Vec<u8>>, Failure> {
+        let download = self.client.pprof(&self.ids(self.common())).map_err(failed)?;
+        // A server that says nothing is not taken for one that found nothing.
+        let unsaid = || AnswerStats { profiles: 1, ..AnswerStats::default() };
+        Ok(Told { data: download.body, stats: download.stats.map_or_else(unsaid, stats) })
     }
 
     /// One profile as it was pushed.

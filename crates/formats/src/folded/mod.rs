@@ -152,7 +152,9 @@ impl Stacks<'_> {
         if good == 0 {
             let reason = match (bad, weights) {
                 (0, _) => "the text has no stack".to_owned(),
-                (_, Weights::AtEndOfLine) => format!("none of {bad} lines ends with a count"),
+                (_, Weights::AtEndOfLine) => {
+                    format!("these are no folded stacks: none of {bad} lines ends with a count")
+                }
                 (_, Weights::One) => format!("none of {bad} lines has a frame"),
             };
             return Err(Stop::Wrong(DecodeError::malformed("line", reason)));
