@@ -104,7 +104,7 @@ struct Cuts {
 
 async fn open(disk: &ForgetfulDisk) -> Result<Arc<Store>, Fault> {
     let options = StoreOptions { flush_interval: Duration::from_secs(3600), ..options() };
-    Store::open_on(Arc::new(disk.clone()), options).await.map_err(|error| error.to_string())
+    Store::open_on(Arc::new(disk.until_crash()), options).await.map_err(|error| error.to_string())
 }
 
 /// Runs the cycles. Each starts a store, pushes from three tasks, sometimes flushes, and cuts the power after a number of

@@ -9,6 +9,8 @@
 //! [`ForgetfulDisk::ignore_sync_dir`]) or those of one folder ([`ForgetfulDisk::ignore_sync_data_in`],
 //! [`ForgetfulDisk::ignore_sync_dir_in`]), and see the test fail; to crash at each step, count them
 //! ([`ForgetfulDisk::steps`]) and then stop at each ([`ForgetfulDisk::stop_after`]).
+//!
+//! Long because the disk and the tests of what it forgets belong together.
 
 use std::{
     collections::BTreeMap,
@@ -26,6 +28,8 @@ const FREE_BYTES: u64 = 1 << 40;
 #[derive(Clone, Debug, Default)]
 pub struct ForgetfulDisk {
     state: Arc<Mutex<State>>,
+    /// The only life in which this handle works; `None` = in all.
+    life: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -83,6 +87,14 @@ impl ForgetfulDisk {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// The disk as a process has it that ends with the next crash: nothing that is left of it, such as a task that is
+    /// still running, can change what the next one finds.
+    #[must_use]
+    pub fn until_crash(&self) -> Self {
+        let life = Some(self.lock().life);
+        Self { life, ..self.clone() }
     }
 
     /// The power goes and comes back: everything that was not synced is gone, and the disk works again.
@@ -213,6 +225,7 @@ impl ForgetfulDisk {
     /// For an operation that changes something: counts it, or fails when the power is gone.
     fn step(&self) -> io::Result<MutexGuard<'_, State>> {
         let mut state = self.lock();
+        self.check_life(&state)?;
         state.check_power()?;
         state.steps += 1;
         Ok(state)
@@ -221,8 +234,16 @@ impl ForgetfulDisk {
     /// For an operation that only looks.
     fn look(&self) -> io::Result<MutexGuard<'_, State>> {
         let state = self.lock();
+        self.check_life(&state)?;
         state.check_power()?;
         Ok(state)
+    }
+
+    fn check_life(&self, state: &State) -> io::Result<()> {
+        if self.life.is_some_and(|life| life != state.life) {
+            return Err(io::Error::other("the disk was taken before the crash"));
+        }
+        Ok(())
     }
 }
 
@@ -522,6 +543,14 @@ mod tests {
         assert_eq!(disk.file_names(), ["log/1"]);
         assert_eq!(disk.read("log/1").unwrap(), b"kept");
         assert!(file.append(b"x").is_err(), "a handle from before the crash");
+
+        let held = disk.until_crash();
+        held.create("log/3").unwrap();
+        disk.crash();
+        assert!(
+            held.create("log/4").is_err() && held.read("log/1").is_err(),
+            "a process from before the crash"
+        );
     }
 
     #[test]
