@@ -157,6 +157,7 @@ impl Collector for StoreFigures {
             ("head_bytes", "Bytes held by heads, estimated", stats.head_bytes),
             ("head_profiles", "Profiles in heads", stats.head_profiles),
             ("blocks", "Blocks in the catalogue", stats.blocks),
+            ("blocks_unreadable", "Blocks found not to be readable", stats.blocks_unreadable),
             ("block_bytes", "Bytes of all blocks", stats.block_bytes),
             ("free_bytes", "Free bytes of the file system", stats.free_bytes),
             ("read_only", "1 while pushes are refused", read_only),

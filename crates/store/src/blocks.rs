@@ -3,19 +3,103 @@
 use std::{
     collections::HashMap,
     io,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use block::{Block, BlockDataset, BlockError, ReadAt};
 use object_store::path::Path;
 use profile::{ProfileId, Tenant, TimeRange, Timestamp};
 
-use crate::{catalogue::BlockEntry, disk::DiskReader, object::DurableLocal};
+use crate::{
+    catalogue::BlockEntry,
+    disk::DiskReader,
+    limits::{BLOCK_FILES_MAX, BLOCK_FILES_SHARE},
+    object::DurableLocal,
+    retention::LOST_SUFFIX,
+};
+
+/// Files of blocks that are open now. A folder can have more blocks than a process may have files, so each is opened
+/// when it is read and closed when others were used since.
+pub(crate) struct OpenFiles {
+    objects: Arc<DurableLocal>,
+    state: Mutex<FilesState>,
+    files_max: usize,
+}
+
+#[derive(Default)]
+struct FilesState {
+    readers: HashMap<String, UsedReader>,
+    clock: u64,
+}
+
+struct UsedReader {
+    reader: Arc<dyn DiskReader>,
+    used: u64,
+}
+
+impl OpenFiles {
+    /// No file is open yet, and no more than so many will stay open.
+    pub(crate) fn new(objects: Arc<DurableLocal>, files_max: usize) -> Self {
+        Self { objects, state: Mutex::default(), files_max }
+    }
+
+    /// How many files may stay open: a part of what the system grants, the rest is for sockets and the log.
+    pub(crate) fn files_max() -> usize {
+        let granted = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+        let granted = granted.and_then(|granted| usize::try_from(granted).ok()).unwrap_or(usize::MAX);
+        (granted / BLOCK_FILES_SHARE).clamp(1, BLOCK_FILES_MAX)
+    }
+
+    fn state(&self) -> MutexGuard<'_, FilesState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The open file of an object.
+    fn reader(&self, name: &str) -> io::Result<Arc<dyn DiskReader>> {
+        {
+            let mut state = self.state();
+            state.clock += 1;
+            let clock = state.clock;
+            if let Some(known) = state.readers.get_mut(name) {
+                known.used = clock;
+                return Ok(Arc::clone(&known.reader));
+            }
+        }
+        // Opened without the lock; when two do it at once, the later one stays and the other is closed after its read.
+        let path = Path::parse(name).map_err(io::Error::other)?;
+        let reader: Arc<dyn DiskReader> = Arc::from(self.objects.open_reader(&path)?);
+        let mut state = self.state();
+        state.clock += 1;
+        let used = state.clock;
+        state.readers.insert(name.to_owned(), UsedReader { reader: Arc::clone(&reader), used });
+        while state.readers.len() > self.files_max {
+            let oldest = state.readers.iter().min_by_key(|(_, known)| known.used);
+            let Some(oldest) = oldest.map(|(name, _)| name.clone()) else { break };
+            state.readers.remove(&oldest);
+        }
+        Ok(reader)
+    }
+
+    fn close(&self, name: &str) {
+        self.state().readers.remove(name);
+    }
+}
 
 /// An object that is read by position.
 struct ObjectFile {
     name: String,
-    reader: Box<dyn DiskReader>,
+    length: u64,
+    files: Arc<OpenFiles>,
+}
+
+impl ObjectFile {
+    fn open(files: &Arc<OpenFiles>, name: &str) -> io::Result<Self> {
+        let length = files.reader(name)?.length();
+        Ok(Self { name: name.to_owned(), length, files: Arc::clone(files) })
+    }
 }
 
 impl ReadAt for ObjectFile {
@@ -24,11 +108,21 @@ impl ReadAt for ObjectFile {
     }
 
     fn length(&self) -> u64 {
-        self.reader.length()
+        self.length
     }
 
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<()> {
-        self.reader.read_at(offset, buffer)
+        let reader = self.files.reader(&self.name)?;
+        if reader.length() != self.length {
+            return Err(io::Error::other("the file is not the one that was there before"));
+        }
+        reader.read_at(offset, buffer)
+    }
+}
+
+impl Drop for ObjectFile {
+    fn drop(&mut self) {
+        self.files.close(&self.name);
     }
 }
 
@@ -38,25 +132,52 @@ pub(crate) struct OpenBlock {
     pub(crate) entry: BlockEntry,
     /// The block, or why it cannot be read.
     block: Result<Arc<Block>, BlockError>,
+    /// Whether it was said that it cannot be read.
+    is_reported: AtomicBool,
 }
 
 impl OpenBlock {
     /// Opens the object. An error is kept: queries over its range say so, everything else goes on.
-    pub(crate) fn open(objects: &DurableLocal, entry: BlockEntry) -> Self {
-        let path = Path::parse(&entry.name).map_err(io::Error::other);
-        let opened = match path.and_then(|path| objects.open_reader(&path)) {
-            Ok(reader) => Block::open(Arc::new(ObjectFile { name: entry.name.clone(), reader })),
+    pub(crate) fn open(files: &Arc<OpenFiles>, entry: BlockEntry) -> Self {
+        let opened = match ObjectFile::open(files, &entry.name) {
+            Ok(file) => Block::open(Arc::new(file)),
             Err(error) => Err(BlockError::Io { file: entry.name.clone(), reason: error.to_string() }),
         };
-        if let Err(error) = &opened {
-            tracing::error!(block = entry.name, %error, "block cannot be read");
+        let mut open = Self { entry, block: opened, is_reported: AtomicBool::new(false) };
+        if let Err(error) = &open.block {
+            open.block = Err(open.unreadable(error.clone()));
         }
-        Self { entry, block: opened }
+        open
     }
 
     /// The block.
     pub(crate) fn block(&self) -> Result<&Arc<Block>, BlockError> {
         self.block.as_ref().map_err(Clone::clone)
+    }
+
+    /// Whether it was found that it cannot be read.
+    pub(crate) fn is_unreadable(&self) -> bool {
+        self.is_reported.load(Ordering::Relaxed)
+    }
+
+    /// Reports the first error of this block, and says with each what can be done about it.
+    fn unreadable(&self, error: BlockError) -> BlockError {
+        let name = &self.entry.name;
+        let way_out = format!(
+            "; every query that touches it is refused until it is restored from a copy, or given up by naming it \
+             {name}{LOST_SUFFIX} (an empty file of that name will do); then start again"
+        );
+        let error = match error {
+            BlockError::Io { file, reason } => BlockError::Io { file, reason: reason + &way_out },
+            BlockError::Corrupt { file, section, reason } => {
+                BlockError::Corrupt { file, section, reason: reason + &way_out }
+            }
+            other => other,
+        };
+        if !self.is_reported.swap(true, Ordering::Relaxed) {
+            tracing::error!(block = name, %error, "block cannot be read");
+        }
+        error
     }
 
     /// Whether a profile is inside. Blocks that cannot be read are taken not to have it.
@@ -67,13 +188,8 @@ impl OpenBlock {
         if self.entry.tenant != tenant.as_str() || millis < first || last < millis {
             return false;
         }
-        match self.block().and_then(|block| block.contains(id)) {
-            Ok(found) => found,
-            Err(error) => {
-                tracing::error!(block = self.entry.name, %error, "ids of a block cannot be read");
-                false
-            }
-        }
+        let Ok(block) = &self.block else { return false };
+        block.contains(id).map_err(|error| self.unreadable(error)).unwrap_or(false)
     }
 }
 
@@ -108,7 +224,8 @@ impl BlockCache {
     ) -> Result<Vec<Arc<BlockDataset>>, BlockError> {
         let block = open.block()?;
         let touching = (0..block.dataset_count()).filter(|&position| block.dataset_touches(position, range));
-        touching.map(|position| self.dataset(block, position)).collect()
+        let datasets = touching.map(|position| self.dataset(block, position)).collect::<Result<_, _>>();
+        datasets.map_err(|error| open.unreadable(error))
     }
 
     fn dataset(&self, block: &Arc<Block>, position: usize) -> Result<Arc<BlockDataset>, BlockError> {
@@ -157,5 +274,39 @@ impl CacheState {
                 total = total.saturating_sub(cached.dataset.loaded_bytes());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::{Disk, LocalDisk};
+
+    #[test]
+    fn any_number_of_files_is_read_with_few_open() {
+        let folder = tempfile::tempdir().unwrap();
+        let disk: Arc<dyn Disk> = Arc::new(LocalDisk::open(folder.path()).unwrap());
+        for number in 0..9_u8 {
+            disk.create(&number.to_string()).unwrap().append(&[number; 10]).unwrap();
+        }
+        let objects = Arc::new(DurableLocal::open(Arc::clone(&disk)).unwrap());
+        let files = Arc::new(OpenFiles::new(objects, 3));
+        let opened: Vec<ObjectFile> =
+            (0..9).map(|number| ObjectFile::open(&files, &number.to_string()).unwrap()).collect();
+        for round in 0..3 {
+            for (number, file) in (0_u8..).zip(&opened) {
+                let mut buffer = [0xff; 2];
+                file.read_at(round, &mut buffer).unwrap();
+                assert_eq!((buffer, file.length()), ([number; 2], 10));
+                assert!(files.state().readers.len() <= 3);
+            }
+        }
+        // One that is open stays readable when its name goes; one that was closed says so.
+        disk.remove("8").unwrap();
+        disk.remove("0").unwrap();
+        opened[8].read_at(0, &mut [0; 1]).unwrap();
+        assert_eq!(opened[0].read_at(0, &mut [0; 1]).unwrap_err().kind(), io::ErrorKind::NotFound);
+        drop(opened);
+        assert_eq!(files.state().readers.len(), 0);
     }
 }

@@ -159,8 +159,8 @@ impl Shared {
             profiles: summary.profiles,
             rows: summary.rows,
         };
-        let objects = Arc::clone(&self.objects);
-        let open = blocking("opening a block", move || OpenBlock::open(&objects, entry)).await?;
+        let files = Arc::clone(&self.files);
+        let open = blocking("opening a block", move || OpenBlock::open(&files, entry)).await?;
         // A block that cannot be read must not take the place of its log.
         open.block()?;
         Ok(open)

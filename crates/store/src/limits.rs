@@ -39,3 +39,10 @@ pub(crate) const MAINTENANCE_INTERVAL: Duration = Duration::from_millis(500);
 
 /// How long a failed flush waits before it is tried again.
 pub(crate) const FLUSH_RETRY: Duration = Duration::from_secs(5);
+
+/// Of the files that the system lets the process have open, one in so many may be a block's; the rest is for sockets,
+/// the log and a flush.
+pub(crate) const BLOCK_FILES_SHARE: usize = 4;
+
+/// Files of blocks that stay open, however many the system grants. More save an `open` (some µs) per chunk that is read.
+pub(crate) const BLOCK_FILES_MAX: usize = 1024;

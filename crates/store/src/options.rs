@@ -49,6 +49,8 @@ pub struct StoreStats {
     pub head_profiles: u64,
     /// Blocks in the catalogue.
     pub blocks: u64,
+    /// Blocks that were found not to be readable.
+    pub blocks_unreadable: u64,
     /// Bytes of all blocks.
     pub block_bytes: u64,
     /// Flushes since start.

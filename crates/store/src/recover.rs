@@ -6,7 +6,7 @@ use block::Dataset as _;
 
 use crate::{
     StoreError,
-    blocks::OpenBlock,
+    blocks::{OpenBlock, OpenFiles},
     catalogue::CatalogueState,
     disk::Disk,
     generation::Generation,
@@ -65,6 +65,7 @@ impl Recovered {
 pub(crate) async fn recover(
     disk: &Arc<dyn Disk>,
     objects: &Arc<DurableLocal>,
+    files: &Arc<OpenFiles>,
     catalogue: &CatalogueState,
     recent: &mut RecentDigests,
 ) -> Result<Recovered, StoreError> {
@@ -93,7 +94,7 @@ pub(crate) async fn recover(
     }
     recovered.report.orphans = garbage.len() as u64;
     let entries: Vec<_> = catalogue.blocks().cloned().collect();
-    let opened = entries.into_iter().map(|entry| Arc::new(OpenBlock::open(objects, entry)));
+    let opened = entries.into_iter().map(|entry| Arc::new(OpenBlock::open(files, entry)));
     recovered.blocks = opened.collect();
     remember_recent(&recovered.blocks, recent);
     Ok(recovered)

@@ -21,6 +21,9 @@ use crate::{
 /// Folder of block objects within the data folder.
 pub const BLOCK_FOLDER: &str = "blocks";
 
+/// What an operator adds to the name of a block that cannot be read and is to be given up.
+pub const LOST_SUFFIX: &str = ".lost";
+
 /// How long blocks are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retention {
@@ -118,13 +121,34 @@ pub async fn remove_garbage(
     let unnamed = listed
         .into_iter()
         .map(|object| object.location)
-        .filter(|location| catalogue.block(location.as_ref()).is_none());
+        .filter(|location| catalogue.block(location.as_ref()).is_none())
+        .filter(|location| !location.as_ref().ends_with(LOST_SUFFIX));
     let mut removed = Vec::new();
     for location in unnamed {
         objects.delete(&location).await.map_err(failed)?;
         removed.push(location.to_string());
     }
     Ok(removed)
+}
+
+/// Blocks that an operator has given up: the object is gone, and one with [`LOST_SUFFIX`] behind its name is there.
+/// What is there under that name is left alone.
+///
+/// # Errors
+/// What the system says.
+pub fn given_up(disk: &dyn Disk, catalogue: &CatalogueState) -> io::Result<Vec<String>> {
+    let is_there = |name: &str| match disk.metadata(name) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    };
+    let mut names = Vec::new();
+    for block in catalogue.blocks() {
+        if is_there(&format!("{}{LOST_SUFFIX}", block.name))? && !is_there(&block.name)? {
+            names.push(block.name.clone());
+        }
+    }
+    Ok(names)
 }
 
 /// Removes the objects of dropped blocks. One that is gone already is no error.

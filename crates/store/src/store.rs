@@ -18,8 +18,8 @@ use tokio::{sync::Notify, task::JoinHandle};
 use crate::{
     Accepted, Attachment, NewAttachment, NewProfile, PushError, RecoveryReport, StoreError, StoreOptions,
     StoreState, StoreStats, Ticket, View,
-    blocks::{BlockCache, OpenBlock},
-    catalogue::Catalogue,
+    blocks::{BlockCache, OpenBlock, OpenFiles},
+    catalogue::{Catalogue, Edit},
     disk::{Disk, LocalDisk},
     generation::Generation,
     limits::{BLOCK_CACHE_BYTES, DIGEST_MEMORY, DIGESTS_MAX},
@@ -30,6 +30,7 @@ use crate::{
     push::Buffers,
     recent::RecentDigests,
     recover,
+    retention::given_up,
 };
 
 /// The store of one data folder. See the functions for what each promises.
@@ -53,6 +54,7 @@ pub(crate) struct Shared {
     pub(crate) options: StoreOptions,
     pub(crate) disk: Arc<dyn Disk>,
     pub(crate) objects: Arc<DurableLocal>,
+    pub(crate) files: Arc<OpenFiles>,
     pub(crate) catalogue: tokio::sync::Mutex<Catalogue>,
     pub(crate) log: Log,
     published: RwLock<Arc<Published>>,
@@ -151,14 +153,22 @@ impl Store {
             move |error: std::io::Error| StoreError::Io { what, reason: error.to_string() }
         };
         let objects = Arc::new(DurableLocal::open(Arc::clone(&disk)).map_err(io("objects"))?);
-        let catalogue = Catalogue::open(Arc::clone(&objects) as Arc<dyn object_store::ObjectStore>).await?;
+        let mut catalogue =
+            Catalogue::open(Arc::clone(&objects) as Arc<dyn object_store::ObjectStore>).await?;
+        let removed = given_up(&*disk, catalogue.state()).map_err(io("blocks"))?;
+        if !removed.is_empty() {
+            tracing::warn!(blocks = ?removed, "blocks given up, as their files' names ask for");
+            catalogue.append(&Edit { removed, ..Edit::default() }).await?;
+        }
+        let files = Arc::new(OpenFiles::new(Arc::clone(&objects), OpenFiles::files_max()));
         let mut recent = RecentDigests::new(DIGEST_MEMORY, DIGESTS_MAX);
-        let recovered = recover::recover(&disk, &objects, catalogue.state(), &mut recent).await?;
+        let recovered = recover::recover(&disk, &objects, &files, catalogue.state(), &mut recent).await?;
         let log = Log::start(Arc::clone(&disk), recovered.last_sequence).map_err(io("log"))?;
         let shared = Arc::new(Shared {
             options,
             disk,
             objects,
+            files,
             catalogue: tokio::sync::Mutex::new(catalogue),
             log,
             published: RwLock::new(Arc::new(Published {
@@ -293,6 +303,7 @@ impl Store {
             head_bytes: heads().map(|generation| generation.bytes()).sum(),
             head_profiles: heads().map(|generation| generation.profiles()).sum(),
             blocks: published.blocks.len() as u64,
+            blocks_unreadable: published.blocks.iter().filter(|block| block.is_unreadable()).count() as u64,
             block_bytes: published.blocks.iter().map(|block| block.entry.bytes).sum(),
             flushes: count(&shared.counters.flushes),
             blocks_dropped: count(&shared.counters.blocks_dropped),

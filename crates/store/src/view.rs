@@ -27,7 +27,6 @@ impl Shared {
                     view.datasets.extend(datasets.into_iter().map(|dataset| dataset as Arc<dyn Dataset>));
                 }
                 Err(error) => {
-                    tracing::error!(block = open.entry.name, %error, "block cannot be read");
                     view.unreadable.push(error);
                 }
             }

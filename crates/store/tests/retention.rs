@@ -171,3 +171,31 @@ async fn c106_a_half_written_block_does_not_keep_the_others_from_being_read() {
         assert_eq!(store.view(&Tenant::anonymous(), TimeRange::ALL).datasets.len(), 3);
     }
 }
+
+#[tokio::test]
+async fn c106_a_block_that_cannot_be_read_is_counted_and_can_be_given_up() {
+    let disk = ForgetfulDisk::new();
+    store_with_blocks(&disk, &[0, 1, 2]).await.close().await.unwrap();
+    let name = block_names(&disk).swap_remove(1);
+    let lost = format!("{name}.lost");
+    disk.damage(&name, |bytes| bytes.truncate(200)).unwrap();
+    let store = support::open(&disk).await;
+    let view = store.view(&Tenant::anonymous(), TimeRange::ALL);
+    let [error] = view.unreadable.as_slice() else { panic!("{:?}", view.unreadable) };
+    let error = error.to_string();
+    assert!(error.starts_with(&name) && error.contains(&lost), "{error}");
+    assert_eq!((store.stats().blocks, store.stats().blocks_unreadable), (3, 1));
+    store.close().await.unwrap();
+    drop(store);
+    {
+        use store::disk::Disk as _;
+        disk.rename(&name, &lost).unwrap();
+    }
+    for _ in 0..2 {
+        let store = support::open(&disk).await;
+        assert_eq!((store.stats().blocks, store.stats().blocks_unreadable), (2, 0));
+        assert_eq!(content(&store).len(), 2);
+        assert!(disk.file_names().contains(&lost), "what was given up is left for whoever wants it");
+        store.close().await.unwrap();
+    }
+}
