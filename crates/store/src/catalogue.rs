@@ -11,7 +11,9 @@
 //! the name is the next number, and the loser reads what the winner wrote and tries again behind it.
 //!
 //! Who calls this: the flush and retention of this crate append, start-up opens. Damage is an error that names the
-//! file; nothing is guessed.
+//! file and says what to do; nothing is guessed. A crash leaves no half of an edit behind: an object gets its name when
+//! all of it is on disk. So a last edit that is damaged was acknowledged, and the log that it made superfluous is gone;
+//! to go on without it would be to remove its blocks as garbage.
 //!
 //! Not here: what is in a block (`block`), when blocks are dropped (`retention`).
 
@@ -20,6 +22,7 @@ mod state;
 
 use std::sync::Arc;
 
+use block::BlockError;
 use futures::TryStreamExt as _;
 use object_store::{
     Error as ObjectError, ObjectStore, ObjectStoreExt as _, PutMode, PutOptions, PutPayload, path::Path,
@@ -143,18 +146,36 @@ impl Catalogue {
         Ok(())
     }
 
+    /// Reads from the newest checkpoint on. Where that one is damaged, the one before it and the edits between the two
+    /// say the same: they are kept for that. With none whole, or with an edit missing, nothing is guessed.
     async fn load(&mut self) -> Result<(), StoreError> {
         let names = self.names().await?;
-        let checkpoint = names.iter().filter(|name| name.kind == FileKind::Checkpoint).max();
+        let checkpoints = names.iter().rev().filter(|name| name.kind == FileKind::Checkpoint);
+        let mut damaged = None;
+        for start in checkpoints.map(Some).chain([None]) {
+            match self.load_from(start, &names).await {
+                Ok(()) => return Ok(()),
+                Err(error) if is_corrupt(start, &error) => {
+                    tracing::error!(%error, "a catalogue checkpoint is damaged; trying the files before it");
+                    damaged.get_or_insert(error);
+                }
+                // What stands in the way behind a damaged checkpoint is its damage.
+                Err(error) => return Err(damaged.unwrap_or(error)),
+            }
+        }
+        Err(damaged.unwrap_or_else(|| io_error(CATALOGUE_FOLDER, "has no beginning")))
+    }
+
+    /// Reads a checkpoint, or nothing, and the edits behind it.
+    async fn load_from(&mut self, start: Option<&FileName>, names: &[FileName]) -> Result<(), StoreError> {
         let mut state = CatalogueState::default();
         let mut sequence = 0;
-        if let Some(&name) = checkpoint {
+        if let Some(&name) = start {
             state = self.read(name).await?;
             sequence = name.sequence;
         }
-        self.checkpoint = sequence;
-        for name in names.iter().filter(|name| name.kind == FileKind::Edit && name.sequence > self.checkpoint)
-        {
+        let checkpoint = sequence;
+        for name in names.iter().filter(|name| name.kind == FileKind::Edit && name.sequence > checkpoint) {
             let expected = FileName { sequence: sequence + 1, kind: FileKind::Edit };
             if *name != expected {
                 return Err(file::corrupt(expected, "missing, though later edits are there".into()).into());
@@ -162,6 +183,10 @@ impl Catalogue {
             state.apply(&self.read::<Edit>(*name).await?)?;
             sequence = name.sequence;
         }
+        if let Some(newest) = names.iter().filter(|name| name.sequence > sequence).max() {
+            return Err(file::corrupt(*newest, "the edits before it are missing".into()).into());
+        }
+        self.checkpoint = checkpoint;
         self.sequence = sequence;
         self.state = state;
         Ok(())
@@ -222,6 +247,12 @@ impl Catalogue {
         }
         Ok(())
     }
+}
+
+/// Whether it is the checkpoint itself that is damaged.
+fn is_corrupt(checkpoint: Option<&FileName>, error: &StoreError) -> bool {
+    let StoreError::Block(BlockError::Corrupt { file, .. }) = error else { return false };
+    checkpoint.is_some_and(|name| name.path().as_ref() == file)
 }
 
 fn io_error(what: impl std::fmt::Display, reason: impl std::fmt::Display) -> StoreError {

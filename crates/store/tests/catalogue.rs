@@ -184,6 +184,41 @@ async fn damage_is_an_error_that_names_the_file() {
     assert!(error.to_string().contains(file) && error.to_string().contains("missing"), "{error}");
 }
 
+#[tokio::test]
+async fn a_damaged_checkpoint_is_replaced_by_the_files_before_it() {
+    for appended in [300, 600] {
+        let disk = ForgetfulDisk::new();
+        let objects: Arc<dyn ObjectStore> = Arc::new(DurableLocal::open(Arc::new(disk.clone())).unwrap());
+        let mut catalogue = Catalogue::open(Arc::clone(&objects)).await.unwrap();
+        for number in 0..appended {
+            catalogue.append(&add(&format!("{number:03}"), number)).await.unwrap();
+        }
+        let file = format!("catalogue/{:020}.checkpoint", appended / 256 * 256);
+        disk.damage(&file, |bytes| bytes[100] ^= 1).unwrap();
+        let again = Catalogue::open(Arc::clone(&objects)).await.unwrap();
+        assert_eq!((again.state(), again.sequence()), (catalogue.state(), appended));
+        // Nothing is left to stand in for it: the start stops, and says which file it is.
+        disk.remove(&format!("catalogue/{:020}.edit", appended / 256 * 256)).unwrap();
+        let error = Catalogue::open(objects).await.unwrap_err().to_string();
+        assert!(error.starts_with(&file) && error.contains("from a copy"), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_damaged_last_edit_is_never_left_out() {
+    let disk = ForgetfulDisk::new();
+    let objects: Arc<dyn ObjectStore> = Arc::new(DurableLocal::open(Arc::new(disk.clone())).unwrap());
+    let mut catalogue = Catalogue::open(Arc::clone(&objects)).await.unwrap();
+    for number in 0..3 {
+        catalogue.append(&add(&number.to_string(), number)).await.unwrap();
+    }
+    let file = "catalogue/00000000000000000003.edit";
+    let length = disk.read(file).unwrap().len();
+    disk.damage(file, |bytes| bytes.truncate(length - 1)).unwrap();
+    let error = Catalogue::open(objects).await.unwrap_err().to_string();
+    assert!(error.contains(file) && error.contains("removed as garbage"), "{error}");
+}
+
 /// Appends a few edits until the power goes; the names of the acknowledged ones.
 async fn append_until_the_end(disk: &ForgetfulDisk) -> Vec<String> {
     let mut acknowledged = Vec::new();

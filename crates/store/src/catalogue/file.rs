@@ -100,7 +100,13 @@ pub(super) fn decode<T: DeserializeOwned>(name: FileName, bytes: &[u8]) -> Resul
 }
 
 pub(super) fn corrupt(name: FileName, reason: String) -> BlockError {
-    BlockError::Corrupt { file: name.path().to_string(), section: name.kind.word().into(), reason }
+    let way_out = "; put the file back from a copy of the data folder. Do not start without it: blocks that it alone \
+                   names would be removed as garbage";
+    BlockError::Corrupt {
+        file: name.path().to_string(),
+        section: name.kind.word().into(),
+        reason: reason + way_out,
+    }
 }
 
 #[cfg(test)]
