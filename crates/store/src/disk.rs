@@ -14,7 +14,7 @@ use std::{
     fmt::Debug,
     fs::{self, File, OpenOptions},
     io::{self, Read as _, Seek as _, SeekFrom, Write as _},
-    os::unix::fs::FileExt as _,
+    os::unix::fs::{FileExt as _, MetadataExt as _},
     path::{Path, PathBuf},
     time::SystemTime,
 };
@@ -52,6 +52,11 @@ pub trait DiskFile: Send + Debug {
     /// What the system says. After an error nothing appended since the last success may be trusted, not even after
     /// another call that succeeds: systems drop dirty pages when a write-back fails.
     fn sync_data(&mut self) -> io::Result<()>;
+    /// Whether the file still has a name. One that has none is gone when the process ends, synced or not.
+    ///
+    /// # Errors
+    /// What the system says.
+    fn has_name(&self) -> io::Result<bool>;
 }
 
 /// A file open for reading; it stays readable when its name is removed.
@@ -325,6 +330,10 @@ impl DiskFile for LocalFile {
 
     fn sync_data(&mut self) -> io::Result<()> {
         self.file.sync_data()
+    }
+
+    fn has_name(&self) -> io::Result<bool> {
+        Ok(self.file.metadata()?.nlink() > 0)
     }
 }
 

@@ -324,3 +324,23 @@ async fn what_a_start_has_found_does_not_make_pushes_wait() {
     store.flush().await.unwrap();
     assert_eq!((content(&store).len(), store.stats().head_bytes), (all.len() + 40, 0));
 }
+
+#[tokio::test]
+async fn a_log_that_was_removed_while_in_use_makes_the_store_read_only() {
+    let disk = ForgetfulDisk::new();
+    let folder = tempfile::tempdir().unwrap();
+    let local = store::disk::LocalDisk::open(folder.path()).unwrap();
+    let disks: [Arc<dyn store::disk::Disk>; 2] = [Arc::new(disk), Arc::new(local)];
+    for disk in disks {
+        let store = Store::open_on(Arc::clone(&disk), options()).await.unwrap();
+        keep(&store, &Push::new("a", "1"), &Sketch::cpu(&[("main", 1)])).await.unwrap();
+        let entry = disk.list("log").unwrap().remove(0);
+        disk.remove(&format!("log/{}", entry.name)).unwrap();
+        let lost = keep(&store, &Push::new("a", "2"), &Sketch::cpu(&[("main", 10)])).await;
+        assert!(lost.unwrap_err().to_string().contains("was removed"));
+        let StoreState::ReadOnly(reason) = store.state() else { panic!("{:?}", store.state()) };
+        assert!(reason.contains(&entry.name) && reason.contains("was removed"), "{reason}");
+        assert_eq!(total(&store), 11, "queries go on");
+        drop(store);
+    }
+}

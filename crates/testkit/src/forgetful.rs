@@ -494,6 +494,12 @@ impl DiskFile for ForgetfulFile {
         }
         Ok(())
     }
+
+    fn has_name(&self) -> io::Result<bool> {
+        let state = self.disk.look()?;
+        let mut entries = state.folders.values().flat_map(BTreeMap::values);
+        Ok(entries.any(|entry| *entry == Entry::File(self.file)))
+    }
 }
 
 #[derive(Debug)]

@@ -290,6 +290,12 @@ impl Committer {
         if is_new {
             self.disk.sync_dir(LOG_FOLDER).map_err(last)?;
         }
+        // Some µs beside a sync. Only with its name is the file there for the next start.
+        if !file.has_name().map_err(last)? {
+            let reason = "the file was removed while it was in use, so pushes are refused: what is written to it would \
+                          be lost. Start again";
+            return Err(last(io::Error::new(io::ErrorKind::NotFound, reason)));
+        }
         Ok(())
     }
 }
