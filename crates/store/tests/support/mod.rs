@@ -39,7 +39,7 @@ pub trait DiskHandle {
 
 impl DiskHandle for testkit::ForgetfulDisk {
     fn handle(&self) -> Arc<dyn Disk> {
-        Arc::new(self.clone())
+        Arc::new(self.until_crash())
     }
 }
 
