@@ -12,9 +12,9 @@ use std::{
     time::Duration,
 };
 
-use profile::{Temporality, Tenant};
+use profile::Tenant;
 use query::{Engine, EngineOptions, NameMode, Selection};
-use store::{NewProfile, Store, StoreOptions};
+use store::{Store, StoreOptions};
 use support::*;
 
 const PUSHERS: i64 = 3;
@@ -32,18 +32,8 @@ fn push(store: &Store, tenant: &Tenant, pusher: i64, number: i64) {
     let made = profile_of(pusher, number);
     let digest = format!("{pusher} {number}");
     let pod = pusher.to_string();
-    let new = NewProfile {
-        tenant,
-        labels: labels(&[("service_name", "live"), ("pod", &pod)]),
-        name: "process_cpu",
-        temporality: Temporality::Delta,
-        profile: made.profile(),
-        digest_bytes: digest.as_bytes(),
-        time: seconds(number),
-        time_is_stated: true,
-        id: None,
-    };
-    store.push(&new).unwrap();
+    let pairs = [("service_name", "live"), ("pod", pod.as_str())];
+    push_cpu(store, tenant, &pairs, &made, seconds(number), &digest);
 }
 
 #[test]

@@ -7,9 +7,9 @@ mod support;
 
 use std::{sync::Arc, time::Duration};
 
-use profile::{Temporality, Tenant};
+use profile::Tenant;
 use query::{Engine, EngineOptions, NameMode, QueryError, Selection};
-use store::{NewProfile, Store, StoreOptions, disk::Disk as _};
+use store::{Store, StoreOptions, disk::Disk as _};
 use support::*;
 use testkit::ForgetfulDisk;
 
@@ -32,18 +32,7 @@ fn push(store: &Store, tenant: &Tenant, service: &str, number: i64) {
     let own = format!("main;{service}_handler{};leaf{number}", number % 3);
     let made = cpu(&[("main;work", 1_000 + number), (&own, 10)]);
     let digest = format!("{service} {number}");
-    let new = NewProfile {
-        tenant,
-        labels: labels(&[("service_name", service)]),
-        name: "process_cpu",
-        temporality: Temporality::Delta,
-        profile: made.profile(),
-        digest_bytes: digest.as_bytes(),
-        time: seconds(number),
-        time_is_stated: true,
-        id: None,
-    };
-    store.push(&new).unwrap();
+    push_cpu(store, tenant, &[("service_name", service)], &made, seconds(number), &digest);
 }
 
 /// A disk with one block for each of two tenants: services `a` and `b` of one, `a` of the other.

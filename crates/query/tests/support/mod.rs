@@ -13,7 +13,7 @@ use profile::{
     ValueType,
 };
 use query::{Control, Engine, FlameTree, Selection, Selector};
-use store::{MemoryDataset, NewProfile};
+use store::{MemoryDataset, NewProfile, Store};
 
 /// Builds columns by hand.
 #[derive(Clone)]
@@ -262,4 +262,27 @@ pub fn decode<R>(body: &[u8], use_profile: impl FnOnce(&Profile<'_>) -> R) -> Re
     let limits = Limits { keep_negative: true, ..Limits::default() };
     let (profile, _) = decoder.pprof(body, &limits).map_err(|error| error.to_string())?;
     Ok(use_profile(&profile))
+}
+
+/// Pushes a CPU profile; `digest` tells it from others of the same labels and time.
+pub fn push_cpu(
+    store: &Store,
+    tenant: &Tenant,
+    pairs: &[(&str, &str)],
+    made: &Made,
+    time: Timestamp,
+    digest: &str,
+) {
+    let new = NewProfile {
+        tenant,
+        labels: labels(pairs),
+        name: "process_cpu",
+        temporality: Temporality::Delta,
+        profile: made.profile(),
+        digest_bytes: digest.as_bytes(),
+        time,
+        time_is_stated: true,
+        id: None,
+    };
+    store.push(&new).unwrap();
 }
