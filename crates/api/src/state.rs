@@ -95,6 +95,8 @@ pub struct ApiState {
     /// Bytes that large decoded tables may hold.
     pub tables: Budget,
     push_slots: Arc<Semaphore>,
+    /// Cloned by each large push for as long as it runs.
+    large_pushes: Arc<()>,
     merge_slots: Arc<Semaphore>,
     metadata_slots: Arc<Semaphore>,
     decoders: Mutex<Vec<Decoder>>,
@@ -109,6 +111,7 @@ impl ApiState {
             memory: Budget::new(options.in_flight_bytes_max),
             tables: Budget::new(limits::TABLES_IN_FLIGHT_BYTES_MAX),
             push_slots: Arc::new(Semaphore::new(options.pushes_at_once.max(1))),
+            large_pushes: Arc::default(),
             merge_slots: Arc::new(Semaphore::new(options.queries_at_once.max(1))),
             metadata_slots: Arc::new(Semaphore::new(options.queries_at_once.max(1))),
             decoders: Mutex::new(Vec::new()),
@@ -174,6 +177,16 @@ impl ApiState {
     /// slots with large bodies holds others up for so long at most.
     pub(crate) async fn push_slot(&self) -> Result<OwnedSemaphorePermit, ApiError> {
         slot_within(&self.push_slots, self.options.push_wait_max).await
+    }
+
+    /// Marks a large push as running until the mark is dropped.
+    pub(crate) fn begin_large_push(&self) -> Arc<()> {
+        Arc::clone(&self.large_pushes)
+    }
+
+    /// Whether a large push is running.
+    pub(crate) fn has_large_push(&self) -> bool {
+        Arc::strong_count(&self.large_pushes) > 1
     }
 
     /// A decoder with the memory of earlier bodies, or a new one.

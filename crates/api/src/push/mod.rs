@@ -237,7 +237,10 @@ async fn decode_all(state: &Arc<ApiState>, requests: Vec<PushRequest>) -> Result
     let slot = state.push_slot().await?;
     let (mut allowance, _cancel) = Allowance::new();
     let bytes: usize = requests.iter().map(|request| request.body.len()).sum();
-    let (done, rest) = if bytes <= IN_PLACE_BYTES_MAX {
+    let looks_small = bytes <= IN_PLACE_BYTES_MAX;
+    // A large push may hold its service's lock for a second; who waits for it must not hold up sockets.
+    let tried_in_place = looks_small && !state.has_large_push();
+    let (done, rest) = if tried_in_place {
         in_place(|| decode_small(state, requests, &mut allowance))?
     } else {
         (Vec::new(), requests)
@@ -245,9 +248,10 @@ async fn decode_all(state: &Arc<ApiState>, requests: Vec<PushRequest>) -> Result
     if rest.is_empty() {
         return Ok(done);
     }
+    let large = (tried_in_place || !looks_small).then(|| state.begin_large_push());
     let state = Arc::clone(state);
     run_blocking(move || {
-        let _slot = slot;
+        let (_slot, _large) = (slot, large);
         let rest = rest.into_iter().map(|request| decode_one(&state, request, &mut allowance));
         Ok(done.into_iter().chain(rest).collect())
     })
