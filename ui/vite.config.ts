@@ -1,0 +1,22 @@
+// How the page is built and tested. All links are relative, so that the page also works below a path of a proxy.
+// `npm run dev` hands requests of the API to a server that runs already: EVERFLAME_URL, else the default port.
+
+import { defineConfig } from "vitest/config";
+
+const server = process.env["EVERFLAME_URL"] ?? "http://127.0.0.1:4040";
+
+export default defineConfig({
+  base: "./",
+  oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
+  build: {
+    // One below the tracked folder: emptying it cannot take the marker away.
+    outDir: "dist/app",
+    emptyOutDir: true,
+    target: "es2022",
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: false,
+  },
+  server: { proxy: { "/api": server, "/readyz": server } },
+  test: { include: ["src/**/*.test.{ts,tsx}", "bench/**/*.test.ts"], environment: "node" },
+});
