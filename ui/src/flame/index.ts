@@ -1,0 +1,19 @@
+// The flame graph's door: what the page may use. Everything behind it is pure but the view.
+
+export { DARK, LIGHT, type Palette, packageSlots, stableHash } from "./colour.ts";
+export { type Change, type ChangeWord, changeOf, compareValues, totalsOf } from "./diff.ts";
+export { decodeFlame, FlameFormatError, fileOf, nameOf, packageOf, pathTo } from "./model.ts";
+export { findByPathHash, pathHash } from "./path.ts";
+export { matchesBefore, nextMatch, parseQuery, searchMatches, testText } from "./search.ts";
+export {
+  canCount,
+  type FunctionRow,
+  type FunctionSide,
+  functionsOf,
+  type Sandwich,
+  sandwich,
+  topTable,
+} from "./table.ts";
+export { type FlameNumbers, type FlameText, flameEn, flameZh } from "./text.ts";
+export type * from "./types.ts";
+export { encodeFlame, MEDIA_TYPE } from "./wire.ts";
