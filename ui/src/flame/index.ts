@@ -1,9 +1,12 @@
 // The flame graph's door: what the page may use. Everything behind it is pure but the view.
 
+export { detailTexts, nameText, placeText, stackText } from "./a11y.ts";
 export { DARK, LIGHT, type Palette, packageSlots, stableHash } from "./colour.ts";
 export { type Change, type ChangeWord, changeOf, compareValues, totalsOf } from "./diff.ts";
+export { Legend } from "./legend.tsx";
 export { decodeFlame, FlameFormatError, fileOf, nameOf, packageOf, pathTo } from "./model.ts";
 export { findByPathHash, pathHash } from "./path.ts";
+export { timesText } from "./scene.ts";
 export { matchesBefore, nextMatch, parseQuery, searchMatches, testText } from "./search.ts";
 export {
   canCount,
@@ -15,5 +18,7 @@ export {
   topTable,
 } from "./table.ts";
 export { type FlameNumbers, type FlameText, flameEn, flameZh } from "./text.ts";
+export { readPalette } from "./tokens.ts";
 export type * from "./types.ts";
+export { FlameView } from "./view.tsx";
 export { encodeFlame, MEDIA_TYPE } from "./wire.ts";

@@ -53,7 +53,7 @@ function isAscii(text: string): boolean {
 }
 
 /** What of a label fits into a width; empty when it would say nothing. */
-export function fit(label: Label, width: number, measure: TextMeasure): string {
+export function fitted(label: Label, width: number, measure: TextMeasure): string {
   return label.isAscii ? fitCells(label.text, width, measure) : fitMeasured(label.text, width, measure);
 }
 
