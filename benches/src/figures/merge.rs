@@ -34,7 +34,7 @@ pub fn measure(sets: &mut Sets) -> Result<Vec<Figure>, BenchError> {
 }
 
 /// Writes a dataset as a block and opens it again.
-fn pack(head: &dyn Dataset) -> Result<Arc<dyn Dataset>, BenchError> {
+pub(super) fn pack(head: &dyn Dataset) -> Result<Arc<dyn Dataset>, BenchError> {
     let tenant = Tenant::anonymous();
     let mut file = Vec::new();
     let input = BlockInput {
@@ -48,6 +48,20 @@ fn pack(head: &dyn Dataset) -> Result<Arc<dyn Dataset>, BenchError> {
     Ok(Arc::new(block.dataset(0)?))
 }
 
+/// All of the CPU time.
+pub(super) fn cpu() -> Result<Selection, BenchError> {
+    Ok(Selection {
+        tenants: vec![Tenant::anonymous()],
+        selector: Selector::parse("{}")?,
+        profile_type: TypeSelector::Short("cpu".to_owned()),
+        range: TimeRange::ALL,
+        profile_ids: Vec::new(),
+        spans: SpanFilter::None,
+        call_site: Vec::new(),
+        aggregation: Aggregation::Native,
+    })
+}
+
 fn one_dataset(
     name: &str,
     dataset: &Arc<dyn Dataset>,
@@ -58,16 +72,7 @@ fn one_dataset(
     let mut plain = PlainRows::of(dataset.as_ref(), 1)?;
     let expected = plain.accumulate();
     let engine = Engine::over(vec![Arc::clone(dataset)]);
-    let selection = Selection {
-        tenants: vec![Tenant::anonymous()],
-        selector: Selector::parse("{}")?,
-        profile_type: TypeSelector::Short("cpu".to_owned()),
-        range: TimeRange::ALL,
-        profile_ids: Vec::new(),
-        spans: SpanFilter::None,
-        call_site: Vec::new(),
-        aggregation: Aggregation::Native,
-    };
+    let selection = cpu()?;
     let control = Control::default();
     // Once unmeasured: decodes symbols and builds the display tree.
     engine.flame(&selection, NameMode::Display, NODES_MAX, &control)?;

@@ -1,6 +1,7 @@
 //! The figures of `make bench`, one module each.
 
 pub mod decode;
+pub mod flame;
 pub mod ingest;
 pub mod merge;
 
@@ -58,4 +59,5 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "ingest-mix", measure: ingest::mix },
     Family { name: "ingest-tail", measure: ingest::tail },
     Family { name: "merge", measure: merge::measure },
+    Family { name: "flame", measure: flame::measure },
 ];

@@ -10,6 +10,7 @@
 pub mod access;
 mod body;
 mod error;
+pub mod flame_format;
 #[allow(warnings, clippy::all, clippy::restriction, reason = "generated; see cargo xtask codegen")]
 mod generated;
 pub mod limits;

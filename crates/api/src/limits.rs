@@ -49,6 +49,15 @@ pub const FUTURE_NANOS_MAX: i64 = 10 * 60 * 1_000_000_000;
 /// Nodes of a flame graph where the client names no number (D23).
 pub const NODES_DEFAULT: usize = 8_192;
 
+/// The same for the binary flame reply, which is for pictures that are searched and turned over on the spot (D23).
+pub const NODES_DEFAULT_BINARY: usize = 200_000;
+
+/// Answers from this size on are compressed for clients that can read that, bytes: smaller ones fit in one packet.
+pub const COMPRESSED_FROM_BYTES: usize = 1_400;
+
+/// How hard zstd tries: its own default, a millisecond per 300 kB.
+pub const ZSTD_LEVEL: i32 = 3;
+
 /// Nodes that a client may ask for; larger numbers are lowered to this (C086).
 pub const NODES_MAX: usize = 1_048_576;
 

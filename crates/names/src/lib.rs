@@ -4,16 +4,23 @@
 //! takes away what the run of a program made up (hashes, addresses, counters of generated classes) or undoes mangling;
 //! brackets and argument lists stay (C064).
 //!
+//! Beside them stand two guesses for pictures: the package of a function ([`package_of`]) and what kind of code it is
+//! ([`frame_kind`]).
+//!
 //! Who calls this: `query`, once per function, and keeps the result.
 //!
 //! Not here: storage, and which names are joined (`query`).
 
 mod demangle;
 mod generated;
+mod kind;
+mod package;
 mod prune;
 
 use std::borrow::Cow;
 
+pub use kind::{FrameKind, frame_kind};
+pub use package::{package_of, stable_hash};
 pub use prune::{FramePruner, PatternError, pprof_simplified};
 
 /// Number of the rule set; caches of display names are keyed by it.

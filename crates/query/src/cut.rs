@@ -7,7 +7,7 @@
 
 use std::{cmp::Ordering, collections::BinaryHeap};
 
-use crate::name_table::NameTable;
+use crate::{flame::Rest, name_table::NameTable};
 
 /// Stands for "not kept".
 const OUT: u32 = u32::MAX;
@@ -224,6 +224,31 @@ pub(crate) fn place<W>(shape: &Shape<'_, W>, cut: &Cut, has_other: impl Fn(usize
         }
     }
     placed
+}
+
+/// How many nodes were left out below each placed one, counted at the nearest that was kept.
+pub(crate) fn rest_of<W: Copy + Ord + Default>(
+    shape: &Shape<'_, W>,
+    cut: &Cut,
+    placed: &[Placed],
+) -> Vec<Rest> {
+    if cut.left_out == 0 {
+        return Vec::new();
+    }
+    let mut position_of = vec![OUT; shape.parents.len()];
+    for (position, one) in (0_u32..).zip(placed).filter(|(_, one)| !one.is_other) {
+        position_of[one.node as usize] = position;
+    }
+    let mut counts = vec![0_u64; placed.len()];
+    for node in 1..shape.parents.len() {
+        if position_of[node] == OUT {
+            // Parents stand before their children, so the parent's place is known.
+            position_of[node] = position_of[shape.parents[node] as usize];
+            counts[position_of[node] as usize] += u64::from(shape.weights[node] != W::default());
+        }
+    }
+    let counts = (0_u32..).zip(counts).filter(|(_, count)| *count > 0);
+    counts.map(|(parent, count)| Rest { parent, count }).collect()
 }
 
 /// Where the text "other" stands among the doubled ranks of names.

@@ -7,8 +7,8 @@
 use crate::{
     Answer, AnswerStats, Control, Engine, NameMode, QueryError, QueryResult, Selection,
     amount::Amount,
-    cut::{Placed, Shape, cut, place},
-    flame::{AnswerNames, Slots, others, whole, whole_numbers},
+    cut::{Placed, Shape, cut, place, rest_of},
+    flame::{AnswerNames, Rest, Slots, others, whole, whole_numbers},
     merge::{Joined, MergeContext, Rolled, pruning_of, unsymbolised},
     plan::Plan,
     progress::Progress,
@@ -32,16 +32,22 @@ pub struct DiffNode {
 }
 
 /// Two trees laid over each other; order as in [`FlameTree`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DiffTree {
     /// Nodes in depth-first order.
     pub nodes: Vec<DiffNode>,
     /// Names.
     pub names: Vec<String>,
+    /// Source file of each name where one is known, else empty.
+    pub files: Vec<String>,
     /// Unit of the values.
     pub unit: String,
     /// Position in `names` of what the cut folded together, as in [`FlameTree::other`].
     pub other: Option<u32>,
+    /// Where the cut folded nodes together, as in [`FlameTree::rest`](crate::FlameTree::rest).
+    pub rest: Vec<Rest>,
+    /// Positions in `names` of frames without a name of their own.
+    pub unsymbolised: Vec<u32>,
 }
 
 impl Engine {
@@ -148,7 +154,15 @@ fn compare<T: Amount>(
         })
         .collect();
     let unit = if plans[0].profile_type.is_some() { plans[0].unit() } else { plans[1].unit() };
-    Ok(DiffTree { nodes, names: answer_names.texts, unit, other: answer_names.other })
+    Ok(DiffTree {
+        nodes,
+        names: answer_names.texts,
+        files: answer_names.files,
+        unit,
+        other: answer_names.other,
+        rest: rest_of(&shape, &cut, &placed),
+        unsymbolised: answer_names.unsymbolised,
+    })
 }
 
 /// What both sides took together.

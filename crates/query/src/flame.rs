@@ -3,7 +3,7 @@
 use crate::{
     Answer, Control, Engine, NameMode, QueryError, QueryResult, Selection,
     amount::{Amount, divide_rounded},
-    cut::{OTHER, Placed, Shape, cut, place},
+    cut::{OTHER, Placed, Shape, cut, place, rest_of},
     limits,
     merge::{MergeContext, TreeView, unsymbolised, with_tree},
     name_table::NameTable,
@@ -37,6 +37,20 @@ pub struct FlameTree {
     /// Position in `names` of what the cut folded together (text `other`), so that it is not taken for a function of
     /// that name, which has a position of its own. `None` where nothing was cut.
     pub other: Option<u32>,
+    /// Where the cut folded nodes together, in the order of their parents.
+    pub rest: Vec<Rest>,
+    /// Positions in `names` of frames that have no name of their own: an address or a file is shown.
+    pub unsymbolised: Vec<u32>,
+}
+
+/// How many nodes the cut folded together below one node. Their value is that of the node's "other" child, which is
+/// missing where they add up to zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rest {
+    /// Position of the node in the answer.
+    pub parent: u32,
+    /// Number of nodes.
+    pub count: u64,
 }
 
 impl FlameTree {
@@ -49,7 +63,13 @@ impl FlameTree {
     /// A root alone.
     pub(crate) fn empty(unit: String) -> Self {
         let root = FlameNode { parent: 0, name: 0, self_value: 0, total: 0 };
-        Self { nodes: vec![root], names: vec!["total".into()], files: vec![String::new()], unit, other: None }
+        Self {
+            nodes: vec![root],
+            names: vec!["total".into()],
+            files: vec![String::new()],
+            unit,
+            ..Self::default()
+        }
     }
 }
 
@@ -145,7 +165,15 @@ fn finish<T: Amount>(
     let of_others = placed.iter().zip(&selfs).filter(|(one, _)| one.is_other);
     stats.cut_value = of_others.fold(0_i64, |sum, (_, value)| sum.saturating_add(*value));
     stats.unsymbolised_value = whole(unsymbolised(tree), plan.denominator)?;
-    Ok(FlameTree { nodes, names: names.texts, files: names.files, unit: plan.unit(), other: names.other })
+    Ok(FlameTree {
+        nodes,
+        names: names.texts,
+        files: names.files,
+        unit: plan.unit(),
+        other: names.other,
+        rest: rest_of(&shape, &cut, &placed),
+        unsymbolised: names.unsymbolised,
+    })
 }
 
 /// What is left out below each kept node.
@@ -214,6 +242,8 @@ pub(crate) struct AnswerNames {
     pub files: Vec<String>,
     /// Position of "other".
     pub other: Option<u32>,
+    /// Positions of frames without a name of their own.
+    pub unsymbolised: Vec<u32>,
     positions: Vec<u32>,
 }
 
@@ -240,6 +270,9 @@ impl AnswerNames {
         if self.positions[name] == u32::MAX {
             self.positions[name] = self.next();
             let known = table.get(names[placed.node as usize]);
+            if known.unsymbolised {
+                self.unsymbolised.push(self.positions[name]);
+            }
             self.texts.push(known.text.to_string());
             self.files.push(known.file.to_string());
         }

@@ -39,7 +39,7 @@ pub use answer::{Answer, AnswerStats, NameMode};
 pub use diff::{DiffNode, DiffTree};
 pub use engine::{Engine, EngineOptions};
 pub use error::{QueryError, QueryResult};
-pub use flame::{FlameNode, FlameTree, nodes_max};
+pub use flame::{FlameNode, FlameTree, Rest, nodes_max};
 pub use listing::{ProfileItem, ServiceItem};
 pub use profile_types::{SHORT_FORMS, ShortForm, UnitClass};
 pub use selection::{Aggregation, Control, Selection, SpanFilter, TypeSelector};

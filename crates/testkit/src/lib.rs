@@ -3,6 +3,7 @@
 mod allocator;
 pub mod arbitrary;
 mod fixtures;
+mod flame_reader;
 pub mod fleet;
 mod forgetful;
 mod fuzz_bodies;
@@ -18,6 +19,7 @@ mod shared;
 pub use allocator::{CountingAllocator, peak_of};
 pub use arbitrary::OwnedProfile;
 pub use fixtures::{fixture, fixture_path};
+pub use flame_reader::{FlameDump, FrameDump, NodeDump, RestDump, read_flame};
 pub use fleet::{Fleet, FleetOptions, FleetProfile};
 pub use forgetful::ForgetfulDisk;
 pub use fuzz_bodies::{fuzz_block, fuzz_folded, fuzz_inflate, fuzz_limits, fuzz_pprof};

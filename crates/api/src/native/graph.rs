@@ -2,35 +2,43 @@
 
 use std::sync::Arc;
 
-use axum::extract::State;
+use axum::{extract::State, response::IntoResponse};
 use profile::TimeRange;
 use query::StepRange;
 
 use super::{
-    NativeResult, convert, json, json_response,
+    NativeResult,
+    answer::Wanted,
+    convert,
     parameters::{Parameters, cut},
     selection::{COMMON, ROWS, name_mode, nodes_max, selection, sided},
     time,
 };
-use crate::{ApiError, ApiState, QueryCost, limits};
+use crate::{ApiError, ApiState, QueryCost, flame_format, limits};
 
 /// `GET /api/v1/flame`
 pub(super) async fn flame(State(state): State<Arc<ApiState>>, parameters: Parameters) -> NativeResult {
     parameters.allow(&[COMMON, ROWS, &["max_nodes"]])?;
     let selection = selection(&state, &parameters)?;
-    let (mode, nodes_max) = (name_mode(&parameters)?, nodes_max(&parameters)?);
+    let wanted = Wanted::graph(&parameters.headers);
+    let (mode, nodes_max) = (name_mode(&parameters)?, nodes_max(&parameters, wanted)?);
     let body = state
         .query("flame", QueryCost::Merge, None, move |engine, control| {
             let answer = engine.flame(&selection, mode, nodes_max, control)?;
-            json(&convert::flame(answer.data, convert::stats(answer.stats, selection.range)))
+            let stats = convert::stats(answer.stats, selection.range);
+            match wanted.is_binary() {
+                true => wanted.write_binary(flame_format::encode_flame(&answer.data, &stats)?),
+                false => wanted.write_json(&convert::flame(answer.data, stats)),
+            }
         })
         .await?;
-    Ok(json_response(body))
+    Ok(body.into_response())
 }
 
 /// `GET /api/v1/top`
 pub(super) async fn top(State(state): State<Arc<ApiState>>, parameters: Parameters) -> NativeResult {
     parameters.allow(&[COMMON, ROWS, &["limit"]])?;
+    let wanted = Wanted::json(&parameters.headers);
     let selection = selection(&state, &parameters)?;
     let mode = name_mode(&parameters)?;
     let limit = match parameters.count("limit")?.unwrap_or(limits::TABLE_ROWS_DEFAULT) {
@@ -41,7 +49,7 @@ pub(super) async fn top(State(state): State<Arc<ApiState>>, parameters: Paramete
         .query("top", QueryCost::Merge, None, move |engine, control| {
             let answer = engine.top(&selection, mode, control)?;
             let table = answer.data;
-            json(&wire::TopReply {
+            wanted.write_json(&wire::TopReply {
                 unit: table.unit,
                 total: table.total,
                 rows_total: table.rows.len() as u64,
@@ -50,27 +58,29 @@ pub(super) async fn top(State(state): State<Arc<ApiState>>, parameters: Paramete
             })
         })
         .await?;
-    Ok(json_response(body))
+    Ok(body.into_response())
 }
 
 /// `GET /api/v1/callers`
 pub(super) async fn callers(State(state): State<Arc<ApiState>>, parameters: Parameters) -> NativeResult {
     parameters.allow(&[COMMON, ROWS, &["function"]])?;
+    let wanted = Wanted::json(&parameters.headers);
     let selection = selection(&state, &parameters)?;
     let mode = name_mode(&parameters)?;
     let function = parameters.required("function")?.to_owned();
     let body = state
         .query("callers", QueryCost::Merge, None, move |engine, control| {
             let answer = engine.callers(&selection, mode, &function, control)?;
-            json(&convert::callers(answer.data, convert::stats(answer.stats, selection.range)))
+            wanted.write_json(&convert::callers(answer.data, convert::stats(answer.stats, selection.range)))
         })
         .await?;
-    Ok(json_response(body))
+    Ok(body.into_response())
 }
 
 /// `GET /api/v1/timeline`
 pub(super) async fn timeline(State(state): State<Arc<ApiState>>, parameters: Parameters) -> NativeResult {
     parameters.allow(&[COMMON, ROWS, &["step", "by"]])?;
+    let wanted = Wanted::json(&parameters.headers);
     let selection = selection(&state, &parameters)?;
     let steps = steps(selection.range, parameters.one("step")?)?;
     let by: Vec<String> = parameters.list("by").map(str::to_owned).collect();
@@ -82,7 +92,7 @@ pub(super) async fn timeline(State(state): State<Arc<ApiState>>, parameters: Par
                 points: series.points,
                 total: series.total,
             });
-            json(&wire::TimelineReply {
+            wanted.write_json(&wire::TimelineReply {
                 rate_divisor: steps.rate_divisor(&answer.data.unit),
                 unit: answer.data.unit,
                 start: time::text(steps.range.from),
@@ -93,7 +103,7 @@ pub(super) async fn timeline(State(state): State<Arc<ApiState>>, parameters: Par
             })
         })
         .await?;
-    Ok(json_response(body))
+    Ok(body.into_response())
 }
 
 /// `GET /api/v1/diff`
@@ -102,7 +112,8 @@ pub(super) async fn diff(State(state): State<Arc<ApiState>>, parameters: Paramet
     parameters.allow(&[SIDES, ROWS, &["type", "max_nodes"]])?;
     let left = sided(&state, &parameters, ("left", "left_from", "left_to"))?;
     let right = sided(&state, &parameters, ("right", "right_from", "right_to"))?;
-    let (mode, nodes_max) = (name_mode(&parameters)?, nodes_max(&parameters)?);
+    let wanted = Wanted::graph(&parameters.headers);
+    let (mode, nodes_max) = (name_mode(&parameters)?, nodes_max(&parameters, wanted)?);
     let body = state
         .query("diff", QueryCost::Merge, None, move |engine, control| {
             let answer = engine.diff(&left, &right, mode, nodes_max, control)?;
@@ -110,10 +121,14 @@ pub(super) async fn diff(State(state): State<Arc<ApiState>>, parameters: Paramet
                 from: left.range.from.min(right.range.from),
                 to: left.range.to.max(right.range.to),
             };
-            json(&convert::diff(answer.data, convert::stats(answer.stats, range)))
+            let stats = convert::stats(answer.stats, range);
+            match wanted.is_binary() {
+                true => wanted.write_binary(flame_format::encode_diff(&answer.data, &stats)?),
+                false => wanted.write_json(&convert::diff(answer.data, stats)),
+            }
         })
         .await?;
-    Ok(json_response(body))
+    Ok(body.into_response())
 }
 
 /// The steps of a timeline. They begin at whole multiples of the step, so that a page that is loaded again a little

@@ -5,6 +5,7 @@
 //!
 //! Not here: what a query computes (`query`), how a push is kept ([`crate::push`]).
 
+mod answer;
 mod convert;
 mod graph;
 mod listing;

@@ -4,6 +4,7 @@ use profile::{ProfileId, ProfileType, TimeRange, Timestamp};
 use query::{Aggregation, NameMode, Selection, Selector, SpanFilter, TypeSelector};
 
 use super::{
+    answer::Wanted,
     parameters::{Parameters, cut},
     time,
 };
@@ -64,10 +65,11 @@ pub(crate) fn name_mode(parameters: &Parameters) -> Result<NameMode, ApiError> {
 }
 
 /// How many nodes a graph may have: 0 or nothing = the default, larger than the cap = the cap (C086).
-pub(crate) fn nodes_max(parameters: &Parameters) -> Result<usize, ApiError> {
+pub(crate) fn nodes_max(parameters: &Parameters, wanted: Wanted) -> Result<usize, ApiError> {
+    let default = if wanted.is_binary() { limits::NODES_DEFAULT_BINARY } else { limits::NODES_DEFAULT };
     let asked = parameters.count("max_nodes")?.unwrap_or(0);
     let asked = usize::try_from(asked).unwrap_or(usize::MAX);
-    Ok(if asked == 0 { limits::NODES_DEFAULT } else { asked.min(limits::NODES_MAX) })
+    Ok(if asked == 0 { default } else { asked.min(limits::NODES_MAX) })
 }
 
 /// A full profile type or a short form; nothing = what stands before the selector's brace.
@@ -145,11 +147,14 @@ fn not_too_many<T>(name: &str, values: Vec<T>) -> Result<Vec<T>, ApiError> {
 
 #[cfg(test)]
 mod tests {
+    use http::HeaderMap;
+
     use super::*;
 
     #[test]
     fn c086_max_nodes_extremes() {
-        let read = |text| nodes_max(&Parameters::of(&[("max_nodes", text)]));
+        let read =
+            |text| nodes_max(&Parameters::of(&[("max_nodes", text)]), Wanted::graph(&HeaderMap::new()));
         assert_eq!(read("9223372036854775807").unwrap(), limits::NODES_MAX);
         assert_eq!(read("0").unwrap(), limits::NODES_DEFAULT);
         assert_eq!(read("100").unwrap(), 100);

@@ -119,7 +119,14 @@ mod tests {
             })
             .collect();
         let other = names.iter().position(|name| name == "other").and_then(|name| u32::try_from(name).ok());
-        FlameTree { nodes, files: vec![String::new(); names.len()], names, unit: "count".into(), other }
+        FlameTree {
+            nodes,
+            files: vec![String::new(); names.len()],
+            names,
+            unit: "count".into(),
+            other,
+            ..FlameTree::default()
+        }
     }
 
     #[test]

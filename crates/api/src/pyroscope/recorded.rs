@@ -106,5 +106,5 @@ fn decoded(names: &[String], levels: &[Vec<i64>]) -> FlameTree {
         above = row;
     }
     let other = names.iter().position(|name| name == "other").and_then(|name| u32::try_from(name).ok());
-    FlameTree { nodes, files: Vec::new(), names: names.to_vec(), unit: String::new(), other }
+    FlameTree { nodes, names: names.to_vec(), other, ..FlameTree::default() }
 }

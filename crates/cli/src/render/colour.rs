@@ -1,8 +1,7 @@
 //! Colours: one per package by a stable hash, and blue to orange for comparisons (told apart by colour-blind eyes).
 
+use names::{package_of, stable_hash};
 use query::FlameTree;
-
-use super::package::{package_of, stable_hash};
 
 /// A colour as red, green, blue.
 pub type Rgb = (u8, u8, u8);

@@ -100,7 +100,7 @@ mod tests {
             ],
             names: vec!["total".into(), "A".into(), "B".into()],
             unit: "count".into(),
-            other: None,
+            ..DiffTree::default()
         };
         let rows = diff_functions(&tree);
         assert_eq!(rows.len(), 2);

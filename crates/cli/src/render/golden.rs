@@ -35,7 +35,7 @@ fn tree(nodes: &[(u32, &str, i64)], unit: &str) -> FlameTree {
     let files = names.iter().map(|_| String::new()).collect();
     let other =
         names.iter().position(|name| name == "other").map(|position| u32::try_from(position).unwrap());
-    FlameTree { nodes: built, names, files, unit: unit.into(), other }
+    FlameTree { nodes: built, names, files, unit: unit.into(), other, ..FlameTree::default() }
 }
 
 fn small() -> FlameTree {
@@ -73,7 +73,7 @@ fn small_diff() -> DiffTree {
         ],
         names: ["total", "main.A", "main.B<&>", "main.C"].map(String::from).to_vec(),
         unit: "count".into(),
-        other: None,
+        ..DiffTree::default()
     }
 }
 

@@ -108,7 +108,7 @@ mod tests {
             names: vec!["</script><script>alert(1)</script><!-- {{title}}".into()],
             files: vec![String::new()],
             unit: "count".into(),
-            other: None,
+            ..FlameTree::default()
         };
         let page = html_flame(&tree, "<b>&\"", "{{title}}");
         assert!(!page.contains("alert(1)</script>"));

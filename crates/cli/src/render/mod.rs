@@ -11,7 +11,6 @@ mod folded;
 mod html;
 mod icicle;
 mod json;
-mod package;
 mod shape;
 mod svg;
 mod table;

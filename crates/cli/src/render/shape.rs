@@ -127,8 +127,7 @@ mod tests {
         let tree = DiffTree {
             nodes: vec![node(0, 0), node(10, 4), node(0, 7), node(-3, 0)],
             names: vec![String::new()],
-            unit: String::new(),
-            other: None,
+            ..DiffTree::default()
         };
         let shape = Shape::of_diff(&tree);
         assert_eq!(shape.places.iter().map(|place| place.width).collect::<Vec<_>>(), [24, 14, 7, 3]);

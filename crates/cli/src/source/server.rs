@@ -170,8 +170,14 @@ impl Remote {
                 total: reply.node_total[node],
             })
             .collect();
-        let tree =
-            FlameTree { nodes, names: reply.names, files: reply.files, unit: reply.unit, other: reply.other };
+        let tree = FlameTree {
+            nodes,
+            names: reply.names,
+            files: reply.files,
+            unit: reply.unit,
+            other: reply.other,
+            ..FlameTree::default()
+        };
         Ok(Told { data: tree, stats: stats(reply.stats) })
     }
 
@@ -246,7 +252,13 @@ impl Remote {
                 right_total: reply.right_total[node],
             })
             .collect();
-        let tree = DiffTree { nodes, names: reply.names, unit: reply.unit, other: reply.other };
+        let tree = DiffTree {
+            nodes,
+            names: reply.names,
+            unit: reply.unit,
+            other: reply.other,
+            ..DiffTree::default()
+        };
         Ok(Told { data: tree, stats: stats(reply.stats) })
     }
 
