@@ -36,7 +36,8 @@ export function decodeFlame(buffer: ArrayBuffer): FlameModel {
   const nodes = readNodes(sections, sides);
   const rest = readRest(sections, sides, nodes.depth.length);
   const pruned = (sections.flags & FLAG.pruned) !== 0;
-  if (rest && !pruned) throw new FlameFormatError("the reply has a rest but is not marked as pruned");
+  if (rest && rest.parent.length > 0 && !pruned)
+    throw new FlameFormatError("the reply has a rest but is not marked as pruned");
   const meta = readMeta(sections.text(SECTION.meta), sides);
   const told = { meta, sides, pruned, inverted: (sections.flags & FLAG.inverted) !== 0, strings } as const;
   const tree = index(nodes, frames.size);
