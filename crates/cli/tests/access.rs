@@ -22,7 +22,7 @@ const PATHS: [&str; 14] = [
     "/querier.v1.QuerierService/LabelNames",
     "/metrics",
     "/debug/pprof/profile",
-    "/",
+    "/nowhere",
     "/ready/",
 ];
 

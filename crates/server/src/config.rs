@@ -26,7 +26,7 @@ use api::BuildInfo;
 use keys::VARIABLE_PREFIX;
 pub use keys::{KEYS, Key, KeyKind, key_named};
 
-use crate::limits;
+use crate::{limits, ui::UiOptions};
 
 /// Why the settings cannot be used. Always the user's to mend, so the program ends with 2 (D28).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -96,6 +96,8 @@ pub struct Config {
     pub query_bytes_max: u64,
     /// Longest query.
     pub query_timeout: Duration,
+    /// The web page.
+    pub(crate) ui: UiOptions,
     /// Limits on connections and slow clients.
     pub connections: ConnectionLimits,
     /// How long a graceful stop waits.
@@ -327,6 +329,11 @@ impl Settings {
             cache_bytes: self.read("cache_bytes", values::bytes)?,
             query_bytes_max: self.read("query_bytes_max", values::bytes)?,
             query_timeout: self.read("query_timeout", positive_duration)?,
+            ui: UiOptions {
+                dir: self.read("ui_dir", |text| Ok((!text.is_empty()).then(|| PathBuf::from(text))))?,
+                base_path: self.read("base_path", values::base_path)?,
+                frame_ancestors: self.read("frame_ancestors", values::frame_ancestors)?,
+            },
             connections: ConnectionLimits {
                 header_timeout: self.read("header_timeout", positive_duration)?,
                 body_timeout: self.read("body_timeout", positive_duration)?,

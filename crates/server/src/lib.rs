@@ -18,6 +18,7 @@ mod own_metrics;
 mod request_log;
 mod run;
 mod self_profile;
+mod ui;
 
 pub use api::BuildInfo;
 pub use config::{

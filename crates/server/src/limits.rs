@@ -36,6 +36,9 @@ pub(crate) const BLOCKING_THREADS_MAX: usize = 64;
 /// How long background work may take to end once the store is closed.
 pub(crate) const RUNTIME_STOP: Duration = Duration::from_secs(5);
 
+/// Largest file of `--ui-dir` that is served, bytes: ten times the whole page.
+pub(crate) const UI_FILE_BYTES_MAX: u64 = 16 << 20;
+
 /// Samples per second of CPU time: not in step with work that is done every 10 ms.
 pub(crate) const PROFILE_FREQUENCY: i32 = 99;
 

@@ -14,8 +14,10 @@ use store::{Store, StoreOptions};
 use tokio::{net::TcpListener, signal::unix::SignalKind, sync::watch, task::JoinHandle};
 
 use crate::{
-    Config, ConfigError, ListenerStats, auth, door::Door, files, limits, listener, log, own_metrics,
-    request_log, self_profile,
+    Config, ConfigError, ListenerStats, auth,
+    door::Door,
+    files, limits, listener, log, own_metrics, request_log, self_profile,
+    ui::{self, Ui},
 };
 
 /// Why a server could not start or did not end well.
@@ -149,10 +151,11 @@ impl Server {
         let address = listener.local_addr().map_err(listen_error)?;
         let stats = Arc::new(ListenerStats::default());
         let door = Door::default();
+        let ui = Arc::new(Ui::new(&config.ui)?);
         let (stop, stopped) = watch::channel(false);
         let serving = tokio::spawn(listener::serve(
             listener,
-            guarded(door.router(), &config),
+            guarded(door.router(), ui, &config),
             config.connections,
             Arc::clone(&stats),
             stopped,
@@ -254,11 +257,12 @@ fn api_options(config: &Config) -> ApiOptions {
     }
 }
 
-/// Asks for the secret, and notes each request.
-fn guarded(mut router: Router, config: &Config) -> Router {
+/// Serves the page, asks for the secret before anything else, and notes each request.
+fn guarded(mut router: Router, ui: Arc<Ui>, config: &Config) -> Router {
     if let Some(token) = config.token.clone() {
         router = router.layer(middleware::from_fn_with_state(Arc::new(token), auth::require_token));
     }
+    router = router.layer(middleware::from_fn_with_state(ui, ui::serve));
     router.layer(middleware::from_fn(request_log::note))
 }
 

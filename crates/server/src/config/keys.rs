@@ -95,6 +95,24 @@ pub const KEYS: &[Key] = &[
         "Take the tenant from X-Scope-OrgID; without it all data is one tenant's",
     ),
     key(
+        "ui_dir",
+        KeyKind::Path,
+        "",
+        "Serve the web page from this folder instead of the one inside the program",
+    ),
+    key(
+        "base_path",
+        KeyKind::Word,
+        "/",
+        "Path below which a proxy shows this server, such as /everflame/; links of the web page begin with it",
+    ),
+    key(
+        "frame_ancestors",
+        KeyKind::Word,
+        "'none'",
+        "Who may show the web page in a frame, in the words of CSP: 'self' https://grafana.example",
+    ),
+    key(
         "retention_bytes",
         KeyKind::Bytes,
         "20GiB",

@@ -102,6 +102,25 @@ fn split_number(text: &str) -> (&str, &str) {
     (&text[..end], text[end..].trim())
 }
 
+/// A path below which a proxy shows the server, with a slash at both ends.
+pub(super) fn base_path(text: &str) -> Result<String, String> {
+    let inner = text.trim_matches('/');
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~/".contains(c);
+    if !text.starts_with('/') || !inner.chars().all(is_plain) || inner.split('/').any(|part| part == "..") {
+        return Err(format!("{text:?} is no path such as /everflame/"));
+    }
+    Ok(if inner.is_empty() { "/".to_owned() } else { format!("/{inner}/") })
+}
+
+/// Sources of CSP: `'none'`, `'self'`, origins.
+pub(super) fn frame_ancestors(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_ascii_graphic() && !";,\"<>".contains(c) || c == ' ';
+    if text.trim().is_empty() || !text.chars().all(is_plain) {
+        return Err(format!("{text:?} is no list such as 'self' https://grafana.example"));
+    }
+    Ok(text.trim().to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
