@@ -10,6 +10,7 @@
 pub mod access;
 mod body;
 mod error;
+pub mod explain;
 pub mod flame_format;
 #[allow(warnings, clippy::all, clippy::restriction, reason = "generated; see cargo xtask codegen")]
 mod generated;
@@ -43,5 +44,6 @@ pub fn router(state: Arc<ApiState>) -> axum::Router {
         .merge(pprof::router(&state))
         .merge(pyroscope::router(&state))
         .merge(ops::router(&state));
-    body::with_limits(ops::with_fallbacks(router), state)
+    let watched = axum::middleware::from_fn_with_state(Arc::clone(&state), explain::watch);
+    body::with_limits(ops::with_fallbacks(router), state).layer(watched)
 }

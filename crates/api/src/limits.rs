@@ -98,6 +98,18 @@ pub const LISTED_MAX: u64 = 10_000;
 /// Ids that one query may name: more are better said by labels, and each is looked for.
 pub const IDS_MAX: usize = 1024;
 
+/// Tenants of which it is kept what was refused or changed; the one not heard of for longest goes first.
+pub const EXPLAINED_TENANTS_MAX: usize = 256;
+
+/// Entries kept for one tenant. With the texts below a tenant takes at most 64 KiB, all together 16 MiB.
+pub const EXPLAINED_ENTRIES_MAX: usize = 64;
+
+/// Bytes of the names of a service or client in such an entry.
+pub const EXPLAINED_NAME_BYTES_MAX: usize = 160;
+
+/// Bytes of the example sentence of such an entry.
+pub const EXPLAINED_EXAMPLE_BYTES_MAX: usize = 512;
+
 /// Highest number of samples per second that is believable.
 pub const SAMPLE_RATE_MAX: u64 = 1_000_000;
 

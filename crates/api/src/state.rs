@@ -10,11 +10,12 @@ use std::{
 };
 
 use formats::Decoder;
+use profile::Timestamp;
 use query::{Control, Engine};
 use store::Store;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::{ApiError, ApiMetrics, Budget, ErrorKind, Tenancy, limits};
+use crate::{ApiError, ApiMetrics, Budget, ErrorKind, Tenancy, explain::Explain, limits};
 
 /// Which build answers; empty texts where it is not known.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -90,6 +91,10 @@ pub struct ApiState {
     pub options: ApiOptions,
     /// Counters.
     pub metrics: ApiMetrics,
+    /// What was refused or changed, for people.
+    pub explain: Explain,
+    /// When this state was made, so since when counts run.
+    pub since: Timestamp,
     /// Bytes that requests may hold.
     pub memory: Budget,
     /// Bytes that large decoded tables may hold.
@@ -108,6 +113,8 @@ impl ApiState {
     pub fn new(store: Arc<Store>, engine: Arc<Engine>, options: ApiOptions) -> Arc<Self> {
         Arc::new(Self {
             metrics: ApiMetrics::new(Arc::clone(&store)),
+            explain: Explain::default(),
+            since: Timestamp::now(),
             memory: Budget::new(options.in_flight_bytes_max),
             tables: Budget::new(limits::TABLES_IN_FLIGHT_BYTES_MAX),
             push_slots: Arc::new(Semaphore::new(options.pushes_at_once.max(1))),

@@ -105,6 +105,9 @@ fn every_operation_answers_as_described() {
             caller.call(operation, &format!("{path}q={none}"), None, 200);
         }
     }
+    caller.call("ingestExplain", "/api/v1/ingest/explain", None, 200);
+    caller.call("ingestExplain", "/api/v1/ingest/explain?service=a", None, 200);
+    caller.call("ingestExplain", "/api/v1/ingest/explain?from=now-1h", None, 400);
     caller.call("profiles", "/api/v1/profiles", None, 200);
     caller.call("profile", &format!("/api/v1/profiles/{id}"), None, 200);
     caller.call("profile", &format!("/api/v1/profiles/{id}?format=json"), None, 200);

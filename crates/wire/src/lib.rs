@@ -7,12 +7,14 @@
 //! Not here: any behaviour. The same types are described for other languages in `docs/openapi.json`.
 
 mod error;
+mod explain;
 mod graph;
 mod listing;
 mod push;
 mod stats;
 
 pub use error::ErrorReply;
+pub use explain::{ExplainItem, ExplainReply};
 pub use graph::{
     CallersReply, DiffReply, FlameReply, FunctionRow, FunctionSide, TimelineReply, TimelineSeries, TopReply,
 };

@@ -7,6 +7,7 @@
 
 mod answer;
 mod convert;
+mod explain;
 mod graph;
 mod listing;
 pub(crate) mod parameters;
@@ -39,6 +40,7 @@ pub(crate) fn router(state: &Arc<ApiState>) -> Router {
         .route("/api/v1/profiles", get(profiles::list))
         .route("/api/v1/profiles/{id}", get(profiles::one))
         .route("/api/v1/pprof", get(profiles::merged))
+        .route("/api/v1/ingest/explain", get(explain::explain))
         .route("/api/v1/flame", get(graph::flame))
         .route("/api/v1/top", get(graph::top))
         .route("/api/v1/callers", get(graph::callers))

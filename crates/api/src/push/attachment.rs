@@ -7,7 +7,7 @@ use profile::{Altered, LabelSet, ProfileId, Tenant, Timestamp};
 use store::{Accepted, NewAttachment, Outcome};
 
 use super::{Api, ClientTime, series_labels, start_of};
-use crate::{ApiError, ApiState, ErrorKind, state::run_blocking};
+use crate::{ApiError, ApiState, ErrorKind, explain, state::run_blocking};
 
 /// An upload as an API received it.
 #[derive(Clone, Debug)]
@@ -50,10 +50,18 @@ pub async fn push_attachment(
     request: AttachmentRequest,
 ) -> Result<AttachmentReply, ApiError> {
     let (api, length) = (request.api.word(), request.body.len());
+    let (tenant, service) = (request.tenant.clone(), explain::service_in(&request.labels).to_owned());
+    let subject = explain::Subject { tenant: &tenant, api, service: &service };
     let result = keep(state, request).await;
     match &result {
-        Ok(reply) => state.metrics.pushed(api, reply.outcome, &reply.altered, length),
-        Err(error) => state.metrics.push_refused(api, error.kind),
+        Ok(reply) => {
+            state.metrics.pushed(api, reply.outcome, &reply.altered, length);
+            state.explain.accepted(&subject, reply.outcome, &reply.altered);
+        }
+        Err(error) => {
+            state.metrics.push_refused(api, error.kind);
+            state.explain.refused(&subject, error.kind, &error.text());
+        }
     }
     result
 }

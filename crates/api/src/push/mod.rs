@@ -34,7 +34,7 @@ pub use text::TextType;
 pub use time::{ClientTime, Start, start_of};
 
 use crate::{
-    ApiError, ApiState, Claim, ErrorKind, limits,
+    ApiError, ApiState, Claim, ErrorKind, explain, limits,
     memory::TableClaim,
     state::{in_place, run_blocking},
 };
@@ -182,11 +182,10 @@ pub async fn push_profiles(
     state: &Arc<ApiState>,
     requests: Vec<PushRequest>,
 ) -> Vec<Result<PushReply, ApiError>> {
-    let apis: Vec<(&'static str, usize)> =
-        requests.iter().map(|request| (request.api.word(), request.body.len())).collect();
+    let origins: Vec<Origin> = requests.iter().map(Origin::of).collect();
     let mut replies = match decode_all(state, requests).await {
         Ok(replies) => replies,
-        Err(error) => apis.iter().map(|_| Err(error.clone())).collect(),
+        Err(error) => origins.iter().map(|_| Err(error.clone())).collect(),
     };
     // Tickets grow with the log, so waiting for the last one covers all of them.
     let last = replies.iter().filter_map(|reply| reply.as_ref().ok()).map(|(_, ticket)| *ticket).max();
@@ -199,20 +198,49 @@ pub async fn push_profiles(
             *reply = Err(error.clone());
         }
     }
-    let finished = replies.into_iter().zip(apis);
-    finished.map(|(reply, (api, bytes))| count(state, api, bytes, reply.map(|(reply, _)| reply))).collect()
+    let finished = replies.into_iter().zip(origins);
+    finished.map(|(reply, origin)| count(state, &origin, reply.map(|(reply, _)| reply))).collect()
+}
+
+/// What is left of a request once its body was worked on.
+struct Origin {
+    tenant: Tenant,
+    api: &'static str,
+    /// As sent; only a refusal needs it.
+    service: String,
+    bytes: usize,
+}
+
+impl Origin {
+    fn of(request: &PushRequest) -> Self {
+        Self {
+            tenant: request.tenant.clone(),
+            api: request.api.word(),
+            service: explain::service_in(&request.labels).to_owned(),
+            bytes: request.body.len(),
+        }
+    }
+
+    fn subject<'a>(&'a self, service: &'a str) -> explain::Subject<'a> {
+        explain::Subject { tenant: &self.tenant, api: self.api, service }
+    }
 }
 
 fn count(
     state: &ApiState,
-    api: &'static str,
-    bytes: usize,
+    origin: &Origin,
     reply: Result<PushReply, ApiError>,
 ) -> Result<PushReply, ApiError> {
+    let api = origin.api;
     match &reply {
-        Ok(reply) => state.metrics.pushed(api, reply.outcome, &reply.altered, bytes),
+        Ok(reply) => {
+            state.metrics.pushed(api, reply.outcome, &reply.altered, origin.bytes);
+            let subject = origin.subject(reply.labels.service_name());
+            state.explain.accepted(&subject, reply.outcome, &reply.altered);
+        }
         Err(error) => {
             state.metrics.push_refused(api, error.kind);
+            state.explain.refused(&origin.subject(&origin.service), error.kind, &error.text());
             if error.kind == ErrorKind::Internal {
                 tracing::error!(api, %error, "push failed");
             } else {

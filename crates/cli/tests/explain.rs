@@ -1,0 +1,123 @@
+//! Why a service is missing: what was refused, changed or passed over is told to its tenant, and to nobody else.
+
+#![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
+
+mod support;
+
+use serde_json::{Value, json};
+use support::{TestServer, body::Body, now_nanos};
+
+fn explained(server: &TestServer, query: &str, tenant: Option<&str>) -> Value {
+    let headers: Vec<(&str, &str)> = tenant.map(|tenant| ("x-scope-orgid", tenant)).into_iter().collect();
+    server.call("GET", &format!("/api/v1/ingest/explain{query}"), &headers, None).expect(200).json()
+}
+
+/// Reason, API, service, client and count of each entry.
+fn entries(reply: &Value, list: &str) -> Vec<Value> {
+    let mut entries: Vec<Value> = reply[list]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| json!([one["reason"], one["api"], one["service"], one["client"], one["count"]]))
+        .collect();
+    entries.sort_by_key(Value::to_string);
+    entries
+}
+
+#[test]
+fn every_way_to_be_refused_is_told_with_its_sentence() {
+    let server = TestServer::start(&[]);
+    let empty = explained(&server, "", None);
+    assert_eq!(
+        (&empty["accepted"], &empty["refused"], &empty["accepted_last"]),
+        (&json!(0), &json!([]), &json!(""))
+    );
+    let body = Body::cpu(now_nanos()).sample("main", &[1, 10]).gzip();
+    let from = [("user-agent", "agent/1")];
+    let post = |path: &str, body: &[u8]| server.call("POST", path, &from, Some(body));
+    // Refused by the decoder, by a parameter, by its size, by an unknown compression; by each API.
+    post("/api/v1/push?service=cart", b"no profile at all").expect(415);
+    post("/api/v1/push?service=cart", b"neither is this").expect(415);
+    post("/api/v1/push?servce=cart", &body).expect(400);
+    post("/api/0/profiles?service=shop&type=nonsense", &body).expect(400);
+    post("/ingest?name=web%7Bx%3Dy%7D&format=jfr", &body).expect(415);
+    let rpc = json!({"series": [{"labels": [{"name": "service_name", "value": "rpc"}], "samples": [{"rawProfile": "AAAA"}]}]});
+    let connect = [("user-agent", "agent/2"), ("content-type", "application/json")];
+    let rpc = rpc.to_string();
+    let refused = server.call("POST", "/push.v1.PusherService/Push", &connect, Some(rpc.as_bytes()));
+    assert!(refused.status >= 400, "{refused:?}");
+    let none = json!({"series": []}).to_string();
+    let refused = server.call("POST", "/push.v1.PusherService/Push", &connect, Some(none.as_bytes()));
+    assert!(refused.status >= 400, "{refused:?}");
+
+    let reply = explained(&server, "", None);
+    let refused = entries(&reply, "refused");
+    for expected in [
+        json!(["unsupported", "native", "cart", "agent/1", 2]),
+        json!(["invalid", "native", "", "agent/1", 1]),
+        json!(["invalid", "profefe", "shop", "agent/1", 1]),
+        json!(["unsupported", "ingest", "web", "agent/1", 1]),
+        json!(["invalid", "push", "", "agent/2", 1]),
+    ] {
+        assert!(refused.contains(&expected), "{expected} is not in {refused:#?}");
+    }
+    assert!(refused.iter().any(|one| one[1] == "push" && one[2] == "rpc"), "{refused:#?}");
+    assert_eq!(refused.len(), 6, "{refused:#?}");
+    for one in reply["refused"].as_array().unwrap() {
+        assert!(!one["example"].as_str().unwrap().is_empty(), "{one}");
+        assert!(one["first"].as_str().unwrap() <= one["last"].as_str().unwrap(), "{one}");
+    }
+    let of_cart = explained(&server, "?service=cart", None);
+    let services: Vec<&Value> =
+        of_cart["refused"].as_array().unwrap().iter().map(|one| &one["service"]).collect();
+    assert!(services.iter().all(|service| **service == "cart" || **service == ""), "{services:?}");
+    assert!(services.len() < refused.len());
+    server.get("/api/v1/ingest/explain?form=x").expect(400);
+}
+
+#[test]
+fn what_was_changed_or_passed_over_is_told() {
+    let server = TestServer::start(&[]);
+    let body = Body::cpu(now_nanos()).sample("main", &[1, 10]).gzip();
+    server.post("/api/v1/push?service=a", &body).expect(200);
+    server.post("/api/v1/push?service=a", &body).expect(200);
+    server.post("/api/v1/push?service=a", &Body::cpu(now_nanos()).gzip()).expect(200);
+    server.post("/api/v1/push?format=folded", b"main;hot 3\n").expect(200);
+    let reply = explained(&server, "", None);
+    assert_eq!(reply["accepted"], 4);
+    assert_eq!(reply["refused"], json!([]));
+    let reasons: Vec<(Value, Value)> =
+        entries(&reply, "altered").into_iter().map(|one| (one[0].clone(), one[2].clone())).collect();
+    for (reason, service) in [
+        ("duplicate", "a"),
+        ("empty", "a"),
+        ("no_time", "unknown_service"),
+        ("service_name_defaulted", "unknown_service"),
+    ] {
+        assert!(reasons.contains(&(json!(reason), json!(service))), "{reason}: {reasons:?}");
+    }
+}
+
+#[test]
+fn c099_a_tenant_is_told_of_its_own_pushes_alone() {
+    let server = TestServer::start(&["--multi-tenant"]);
+    for (tenant, service) in [("a", "secret-service-of-a"), ("b", "service-of-b")] {
+        let path = format!("/api/v1/push?service={service}");
+        server.call("POST", &path, &[("x-scope-orgid", tenant)], Some(b"no profile")).expect(415);
+        let early = format!("/api/v1/push?service={service}&odd=1");
+        server.call("POST", &early, &[("x-scope-orgid", tenant)], Some(b"no profile")).expect(400);
+    }
+    // Nobody's: no tenant, and one that is no name.
+    server.post("/api/v1/push?service=nobodys", b"no profile").expect(401);
+    server.call("POST", "/api/v1/push?service=odd", &[("x-scope-orgid", "../a")], Some(b"x")).expect(400);
+    let of_b = explained(&server, "", Some("b"));
+    assert_eq!(of_b["refused"].as_array().unwrap().len(), 2, "{of_b:#}");
+    for word in ["secret-service-of-a", "nobodys", "odd\""] {
+        assert!(!of_b["refused"].to_string().contains(&format!("\"service\":\"{word}")), "{of_b:#}");
+    }
+    assert!(!of_b.to_string().contains("secret-service-of-a"), "{of_b:#}");
+    let of_both = explained(&server, "", Some("a|b"));
+    assert_eq!(of_both["refused"].as_array().unwrap().len(), 4);
+    assert_eq!(explained(&server, "", Some("c"))["refused"], json!([]));
+    server.get("/api/v1/ingest/explain").expect(401);
+}
