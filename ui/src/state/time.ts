@@ -1,0 +1,115 @@
+// Ranges of time as links and people write them: `now-1h`, RFC 3339, a lens `2026-11-29T03:10Z/PT5M`, and offsets of a
+// baseline `-15m`. A window is always absolute: [from, to) in ms since the epoch.
+
+export interface Window {
+  readonly from: number;
+  readonly to: number;
+}
+
+const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 };
+
+/** `15m` → ms; null for anything else. */
+export function readSpan(text: string): number | null {
+  const found = /^(\d{1,9})(ms|s|m|h|d|w)$/.exec(text);
+  if (!found) return null;
+  return Number(found[1]) * (UNITS[found[2] ?? ""] ?? 0);
+}
+
+/** The shortest exact way to write a span: 5,400,000 → `90m`. */
+export function writeSpan(span_ms: number): string {
+  for (const unit of ["w", "d", "h", "m", "s"]) {
+    const size = UNITS[unit] ?? 1;
+    if (span_ms >= size && span_ms % size === 0) return `${span_ms / size}${unit}`;
+  }
+  return `${span_ms}ms`;
+}
+
+export function isRelative(text: string): boolean {
+  return /^now(-|$)/.test(text.trim());
+}
+
+/** An instant of a link, or null: `now`, `now-90m`, RFC 3339 with a zone, or ms since the epoch. */
+export function readTime(text: string, now: number): number | null {
+  const trimmed = text.trim();
+  if (trimmed === "now") return now;
+  if (trimmed.startsWith("now-")) {
+    const span = readSpan(trimmed.slice(4));
+    return span === null ? null : now - span;
+  }
+  if (/^\d{10,16}$/.test(trimmed)) return Number(trimmed);
+  if (/^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:\d{2})$/.test(trimmed)) {
+    const instant = Date.parse(trimmed.replace(/T(\d{2}:\d{2})(Z|[+-])/, "T$1:00$2"));
+    return Number.isNaN(instant) ? null : instant;
+  }
+  return null;
+}
+
+/** RFC 3339 in UTC, without what is zero: links carry absolute instants, whatever zone the reader is in. */
+export function writeTime(instant: number): string {
+  return new Date(instant)
+    .toISOString()
+    .replace(/\.000Z$/, "Z")
+    .replace(/(T\d\d:\d\d):00Z$/, "$1Z");
+}
+
+export const DEFAULT_FROM = "now-1h";
+export const DEFAULT_TO = "now";
+
+/** The window of a link; a part that cannot be read falls back to the default, and one that is empty is turned round. */
+export function resolveWindow(from: string, to: string, now: number): Window {
+  const end = readTime(to, now) ?? now;
+  const start = readTime(from, now) ?? end - 3_600_000;
+  if (start === end) return { from: start - 60_000, to: end };
+  return start < end ? { from: start, to: end } : { from: end, to: start };
+}
+
+function readDuration(text: string): number | null {
+  const found = /^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d{1,3})?)S)?)?$/.exec(text);
+  if (!found || text.endsWith("P") || text.endsWith("T")) return null;
+  const part = (at: number) => Number(found[at] ?? 0);
+  return Math.round(part(1) * 86_400_000 + part(2) * 3_600_000 + part(3) * 60_000 + part(4) * 1000);
+}
+
+function writeDuration(span_ms: number): string {
+  const hours = Math.floor(span_ms / 3_600_000);
+  const minutes = Math.floor((span_ms % 3_600_000) / 60_000);
+  const seconds = (span_ms % 60_000) / 1000;
+  return `PT${hours ? `${hours}H` : ""}${minutes ? `${minutes}M` : ""}${seconds || span_ms === 0 ? `${seconds}S` : ""}`;
+}
+
+/** `2026-11-29T03:10Z/PT5M` → window, or null. */
+export function readLens(text: string): Window | null {
+  const [start, length, ...more] = text.split("/");
+  if (!start || !length || more.length > 0) return null;
+  const from = readTime(start, Number.NaN);
+  const span = readDuration(length);
+  if (from === null || Number.isNaN(from) || span === null || span <= 0) return null;
+  return { from, to: from + span };
+}
+
+export function writeLens(window: Window): string {
+  return `${writeTime(window.from)}/${writeDuration(window.to - window.from)}`;
+}
+
+/** Where a baseline lies: so many ms earlier, or a window of its own. */
+export type Baseline = { readonly offset: number } | { readonly window: Window };
+
+export function readBaseline(text: string): Baseline | null {
+  if (text.startsWith("-")) {
+    const offset = readSpan(text.slice(1));
+    return offset === null || offset === 0 ? null : { offset };
+  }
+  const window = readLens(text);
+  return window && { window };
+}
+
+export function writeBaseline(baseline: Baseline): string {
+  return "offset" in baseline ? `-${writeSpan(baseline.offset)}` : writeLens(baseline.window);
+}
+
+export function baselineWindow(baseline: Baseline, current: Window): Window {
+  if ("window" in baseline) return baseline.window;
+  return { from: current.from - baseline.offset, to: current.to - baseline.offset };
+}
+
+export const PRESETS = ["5m", "15m", "1h", "6h", "24h", "7d", "30d"] as const;
