@@ -12,6 +12,8 @@ export default defineConfig({
     // One below the tracked folder: emptying it cannot take the marker away.
     outDir: "dist/app",
     emptyOutDir: true,
+    // What the size script reads; a dot folder is not part of the page.
+    manifest: true,
     target: "es2022",
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },

@@ -8,7 +8,7 @@ import { brotliCompressSync, constants, gzipSync } from "node:zlib";
 
 const root = new URL("../dist/app/", import.meta.url).pathname;
 const files = readdirSync(root, { recursive: true, withFileTypes: true })
-  .filter((entry) => entry.isFile())
+  .filter((entry) => entry.isFile() && !entry.parentPath.includes("/.vite"))
   .map((entry) => join(entry.parentPath, entry.name))
   .sort();
 const hash = createHash("sha256");

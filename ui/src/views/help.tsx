@@ -1,0 +1,76 @@
+// The help: keys and the words that the page uses, in a dialog over it. Opened by `?` or the button.
+
+import { useEffect, useRef } from "preact/hooks";
+import { useText } from "../i18n/index.ts";
+import { Icon } from "../widgets/icon.tsx";
+import { HELP } from "./open-help.ts";
+
+function Keys({ keys }: { readonly keys: ReadonlyArray<readonly [names: string, meaning: string]> }) {
+  return (
+    <dl class="keys">
+      {keys.map(([names, meaning]) => (
+        <div key={names}>
+          <dt>
+            {names.split(" ").map((name) => (
+              <kbd key={name}>{name}</kbd>
+            ))}
+          </dt>
+          <dd>{meaning}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+export function HelpDialog() {
+  const { help } = useText();
+  const dialog = useRef<HTMLDialogElement>(null);
+  useEffect(() => dialog.current?.showModal(), []);
+  const close = () => dialog.current?.close();
+  return (
+    <dialog
+      ref={dialog}
+      class="dialog"
+      aria-labelledby="help-title"
+      onClose={() => {
+        HELP.value = false;
+      }}
+    >
+      <header>
+        <h2 id="help-title">{help.title}</h2>
+        <button type="button" class="button square quiet" aria-label={help.close} title={help.close} onClick={close}>
+          <Icon name="close" />
+        </button>
+      </header>
+      <h3>{help.anywhere}</h3>
+      <Keys
+        keys={[
+          ["?", help.keys.help],
+          ["/", help.keys.search],
+        ]}
+      />
+      <h3>{help.graph}</h3>
+      <Keys
+        keys={[
+          ["↑ ↓ ← →", help.keys.move],
+          ["Enter", help.keys.focus],
+          ["Esc", help.keys.out],
+          ["Home", help.keys.root],
+          ["+ - 0", help.keys.zoom],
+          ["w a s d", help.keys.pan],
+          ["n N", help.keys.match],
+          ["Shift+F10", help.keys.actions],
+          ["y Y", help.keys.copy],
+          ["o", help.keys.turn],
+          ["b", help.keys.colour],
+        ]}
+      />
+      <h3>{help.chart}</h3>
+      <Keys keys={[["← → PgUp PgDn", help.keys.handle]]} />
+      <h3>{help.glossary}</h3>
+      <p>{help.self}</p>
+      <p>{help.total}</p>
+      <p>{help.colours}</p>
+    </dialog>
+  );
+}

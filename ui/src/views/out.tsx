@@ -1,0 +1,100 @@
+// What can be taken away from the page: a link with fixed times, the same question for a shell, and files. Nothing is sent
+// anywhere but to the reader's own disk and clipboard.
+
+import { pprofAddress } from "../data/api.ts";
+import { useText } from "../i18n/index.ts";
+import { commandLine, curlLine } from "../state/commands.ts";
+import { type Explore, writeExplore } from "../state/explore.ts";
+import type { Chosen } from "../state/selection.ts";
+import { writeTime } from "../state/time.ts";
+import { changed, place, wholeAddress } from "../state/url.ts";
+import { copyText } from "../widgets/copy.ts";
+import { Icon } from "../widgets/icon.tsx";
+import { Menu } from "../widgets/menu.tsx";
+
+/** The link with relative times made absolute: everyone who opens it sees the same. */
+export function frozenLink(chosen: Chosen, more: Partial<Explore> = {}): string {
+  const { outer } = chosen;
+  const fixed = writeExplore({ from: writeTime(outer.from), to: writeTime(outer.to), live: false, ...more });
+  return wholeAddress(changed(place.peek().parameters, fixed));
+}
+
+/** A name for a file: service, type and time, in letters that every disk takes. */
+function fileName(chosen: Chosen, ending: string): string {
+  const parts = [chosen.service ?? "all", chosen.type?.sample ?? "", writeTime(chosen.inner.from)];
+  return `${parts
+    .filter(Boolean)
+    .join("-")
+    .replace(/[^\p{L}\p{N}._-]+/gu, "-")}.${ending}`;
+}
+
+interface Props {
+  readonly chosen: Chosen;
+}
+
+export function OutMenu({ chosen }: Props) {
+  const text = useText();
+  const { selection, baseline } = chosen;
+  const copy = (content: string, what: string) => void copyText(content, text.out.copied(what), text.out.notCopied);
+  const server = new URL(".", document.baseURI).href.replace(/\/$/, "");
+  const none = selection === null;
+  return (
+    <Menu
+      label={text.out.share}
+      align="end"
+      button={
+        <>
+          <Icon name="share" />
+          <span>{text.out.share}</span>
+        </>
+      }
+      sections={[
+        {
+          items: [
+            {
+              key: "link",
+              label: text.out.link,
+              hint: text.out.linkHint,
+              act: () => copy(frozenLink(chosen), text.out.theLink),
+            },
+            {
+              key: "cli",
+              label: text.out.cli,
+              disabled: none,
+              act: () => selection && copy(commandLine(selection, baseline, server), text.out.theCommand),
+            },
+            {
+              key: "curl",
+              label: text.out.curl,
+              disabled: none,
+              act: () => selection && copy(curlLine(selection, baseline), text.out.theCommand),
+            },
+            {
+              key: "selector",
+              label: text.out.selector,
+              disabled: none,
+              act: () => selection && copy(selection.q || "{}", text.out.theSelector),
+            },
+          ],
+        },
+        {
+          title: text.out.export,
+          items: [
+            {
+              key: "pprof",
+              label: text.out.pprof,
+              disabled: none,
+              act: () => {
+                if (!selection) return;
+                const link = document.createElement("a");
+                link.href = pprofAddress(selection);
+                link.download = fileName(chosen, "pb.gz");
+                link.click();
+              },
+            },
+          ],
+        },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,279 @@
+// The start page: which services there are, how much each uses, how that changed, and its hottest function. A row leads to
+// Explore. Asks three questions for the whole list and one more for each row in sight.
+
+import { useEffect, useMemo, useState } from "preact/hooks";
+import * as api from "../data/api.ts";
+import { Queue } from "../data/queue.ts";
+import { typeName, useNumbers, useText } from "../i18n/index.ts";
+import { asOf, refresh } from "../state/clock.ts";
+import { readExplore } from "../state/explore.ts";
+import { defaultType, findType, readType, shortType } from "../state/profile-type.ts";
+import { useAnswer } from "../state/query.ts";
+import { SERVICE, writeSelector } from "../state/selector.ts";
+import { aligned, chartOf, stepFor } from "../state/series.ts";
+import { type ServiceRow, serviceRows } from "../state/service-rows.ts";
+import { resolveWindow, type Window } from "../state/time.ts";
+import { change, go, type Parameters, parameter, place } from "../state/url.ts";
+import { writeInstant } from "../state/zone.ts";
+import { lazy } from "../widgets/lazy.tsx";
+import { Link } from "../widgets/link.tsx";
+import { Sparkline } from "../widgets/sparkline.tsx";
+import { type Sort, VirtualTable } from "../widgets/virtual-table.tsx";
+import { useZone, writeRange } from "./range.tsx";
+import { EmptyState, ErrorState, Loading } from "./states.tsx";
+import { TypeMenu } from "./type-menu.tsx";
+
+const FirstStart = lazy(async () => (await import("./first.tsx")).FirstStart);
+const hottest = new Queue(2);
+
+function Hottest({
+  service,
+  type,
+  window,
+}: {
+  readonly service: string;
+  readonly type: string;
+  readonly window: Window;
+}) {
+  const numbers = useNumbers();
+  const q = writeSelector([{ name: SERVICE, operator: "=", value: service }]);
+  const answer = useAnswer(
+    `${q} ${type} ${window.from} ${window.to}`,
+    (signal) => hottest.run((inner) => api.top({ q, type, window }, 1, inner), signal),
+    q + type,
+  );
+  const row = answer.data?.data.rows[0];
+  if (!row) return <span class="faint">{answer.loading ? "…" : "–"}</span>;
+  const share = Number(row.self) / Number(answer.data?.data.total ?? 1);
+  return (
+    <span class="hottest">
+      <b class="number">{numbers.share(share)}</b>
+      <code title={row.name}>{row.name}</code>
+    </span>
+  );
+}
+
+export function ServicesPage() {
+  const text = useText();
+  const numbers = useNumbers();
+  const zone = useZone();
+  const { parameters } = place.value;
+  const state = readExplore(parameters);
+  const now = asOf.value;
+  const window = resolveWindow(state.from, state.to, now);
+  const all = useAnswer(`services ${now}`, (signal) => api.services({ from: 0, to: now + 1 }, signal));
+  const services = all.data?.data.services ?? null;
+  const types = useMemo(() => [...new Set(services?.flatMap((service) => service.types) ?? [])].sort(), [services]);
+  const type = (state.type ? findType(state.type, types) : defaultType(types)) ?? defaultType(types);
+
+  const step = stepFor(window);
+  const whole = aligned(window, step);
+  const key = type ? `${type.full} ${whole.from} ${whole.to} ${step}` : null;
+  const family = type?.full ?? "";
+  const current = useAnswer(
+    key,
+    (signal) => api.timeline({ q: "", type: type?.full ?? null, window: whole }, step, SERVICE, signal),
+    family,
+  );
+  const span = whole.to - whole.from;
+  const earlier = useAnswer(
+    key,
+    (signal) =>
+      api.timeline(
+        { q: "", type: type?.full ?? null, window: { from: whole.from - span, to: whole.from } },
+        step,
+        SERVICE,
+        signal,
+      ),
+    family,
+  );
+
+  // Until the first profile arrives the page looks again by itself.
+  const nothingYet = services !== null && services.length === 0;
+  useEffect(() => {
+    if (!nothingYet) return;
+    const timer = setInterval(refresh, 2000);
+    return () => clearInterval(timer);
+  }, [nothingYet]);
+
+  const [sort, setSort] = useState<Sort>({ column: "usage", descending: true });
+  const filter = parameter(parameters, "s") ?? "";
+  const rows = useMemo(
+    () =>
+      serviceRows(
+        services ?? [],
+        type,
+        current.data ? chartOf(current.data.data) : null,
+        earlier.data ? chartOf(earlier.data.data) : null,
+        filter,
+        sort,
+      ),
+    [services, type?.full, current.data, earlier.data, filter, sort],
+  );
+
+  if (all.error && !services) return <ErrorState error={all.error} retry={all.retry} />;
+  if (!services) return <Loading asked={all} />;
+  if (nothingYet) return <FirstStart />;
+
+  const leads = (row: ServiceRow): Parameters => {
+    const q = writeSelector([{ name: SERVICE, operator: "=", value: row.name }]);
+    const short = type && row.types.includes(type.full) ? shortType(type.full, row.types) : null;
+    const pairs: [string, string][] = [["q", q]];
+    if (short && defaultType(row.types)?.full !== type?.full) pairs.push(["t", short]);
+    for (const name of ["from", "to", "tz", "live"]) {
+      const value = parameter(parameters, name);
+      if (value !== null) pairs.push([name, value]);
+    }
+    return pairs;
+  };
+  const used = rows.filter((row) => row.usage !== null);
+  const quiet = rows.length - used.length;
+  const unit = type ? readType(type.full).unit : "";
+
+  return (
+    <section class="page services" aria-labelledby="services-title">
+      <div class="page-head">
+        <h1 id="services-title">{text.services.title}</h1>
+        <input
+          class="input filter"
+          type="search"
+          data-search
+          aria-label={text.services.filter}
+          placeholder={text.services.filter}
+          value={filter}
+          onInput={(event) => change({ s: event.currentTarget.value || null }, "replace")}
+        />
+        <TypeMenu types={types} chosen={type} onChoose={(full) => change({ t: full }, "push")} />
+        <span class="note grow">
+          {text.services.count(used.length, numbers.count(used.length))}
+          {quiet > 0 ? ` · ${text.services.quiet(quiet, numbers.count(quiet))}` : ""}
+        </span>
+        <Link path="status/ingest" parameters={[]}>
+          {text.services.missing}
+        </Link>
+      </div>
+      {current.error ? <ErrorState error={current.error} retry={current.retry} /> : null}
+      <Loading asked={current} />
+      {current.current && used.length === 0 && filter === "" ? (
+        <EmptyState title={text.states.emptyTitle}>
+          <p>{text.states.emptyText(typeName(text, type), ...splitRange(window, zone))}</p>
+          <p class="actions">
+            {newest(services) ? (
+              <button type="button" class="button primary" onClick={() => goTo(newest(services), window)}>
+                {text.states.nearestBefore(
+                  writeInstant(newest(services), zone),
+                  numbers.value((window.to - newest(services)) * 1e6, "nanoseconds"),
+                )}
+              </button>
+            ) : null}
+          </p>
+        </EmptyState>
+      ) : null}
+      <VirtualTable
+        class={current.loading && !current.current ? "services-table stale" : "services-table"}
+        caption={text.services.table}
+        rowHeight={36}
+        header="service"
+        rows={rows}
+        rowKey={(row) => row.name}
+        chosen={null}
+        onChoose={(row) => go("explore", leads(row), "push")}
+        sort={sort}
+        onSort={(column) =>
+          setSort({ column, descending: column === sort.column ? !sort.descending : column !== "service" })
+        }
+        sortLabel={text.table.sortBy}
+        empty={text.services.noMatch}
+        columns={[
+          {
+            key: "service",
+            title: text.services.service,
+            class: "name",
+            cell: (row) => (
+              <Link path="explore" parameters={leads(row)} title={text.services.open(row.name)}>
+                {row.name}
+              </Link>
+            ),
+          },
+          {
+            key: "usage",
+            title: typeName(text, type),
+            numeric: true,
+            class: "usage",
+            cell: (row) =>
+              row.usage === null ? (
+                <span class="faint">–</span>
+              ) : (
+                numbers.rate(row.usage, unit, row.perSecond, text.timeline.cores)
+              ),
+          },
+          {
+            key: "change",
+            title: text.services.change,
+            hint: text.services.changeHint,
+            numeric: true,
+            class: "change",
+            cell: (row) =>
+              row.change === "new" ? (
+                text.services.isNew
+              ) : row.change === null ? (
+                <span class="faint">–</span>
+              ) : (
+                numbers.change(row.change)
+              ),
+          },
+          {
+            key: "trend",
+            title: text.services.trend,
+            sortable: false,
+            class: "trend",
+            cell: (row) =>
+              row.values.length > 0 ? (
+                <Sparkline
+                  values={row.values}
+                  summary={text.services.trendSummary(
+                    numbers.rate(row.peak, unit, row.perSecond, text.timeline.cores),
+                  )}
+                />
+              ) : null,
+          },
+          {
+            key: "hottest",
+            title: text.services.hottest,
+            sortable: false,
+            class: "hot",
+            cell: (row) =>
+              row.usage === null || !type ? (
+                <span class="faint">–</span>
+              ) : (
+                <Hottest service={row.name} type={type.full} window={whole} />
+              ),
+          },
+          {
+            key: "last",
+            title: text.services.lastSeen,
+            numeric: true,
+            class: "last",
+            cell: (row) => <time dateTime={new Date(row.last).toISOString()}>{writeInstant(row.last, zone)}</time>,
+          },
+        ]}
+      />
+    </section>
+  );
+}
+
+function splitRange(window: Window, zone: string): [string, string] {
+  const [from = "", to = ""] = writeRange(window.from, window.to, zone).split(" – ");
+  return [from, to];
+}
+
+function newest(services: readonly { readonly last: string }[]): number {
+  return Math.max(0, ...services.map((service) => Date.parse(service.last)));
+}
+
+/** Moves the range so that an instant lies near its end. */
+function goTo(instant: number, window: Window): void {
+  const span = window.to - window.from;
+  const to = Math.ceil((instant + span * 0.1) / 60_000) * 60_000;
+  change({ from: new Date(to - span).toISOString(), to: new Date(to).toISOString(), lens: null }, "push");
+}

@@ -1,0 +1,184 @@
+// What surrounds every page: the header, the way past it, the live region and the help. Which page it is follows from
+// the path alone.
+
+import { useEffect, useRef } from "preact/hooks";
+import { switchLanguage, useText } from "../i18n/index.ts";
+import { refresh } from "../state/clock.ts";
+import { chooseTheme, language, type Theme, theme } from "../state/preferences.ts";
+import { href, type Parameters, parameter, place } from "../state/url.ts";
+import { LiveRegion } from "../widgets/announce.tsx";
+import { Icon } from "../widgets/icon.tsx";
+import { lazy } from "../widgets/lazy.tsx";
+import { Link } from "../widgets/link.tsx";
+import { Menu } from "../widgets/menu.tsx";
+import { HELP, openHelp } from "./open-help.ts";
+import { RangePicker } from "./range.tsx";
+
+const ServicesPage = lazy(async () => (await import("./services.tsx")).ServicesPage);
+const ExplorePage = lazy(async () => (await import("./explore.tsx")).ExplorePage);
+const MissingPage = lazy(async () => (await import("./missing.tsx")).MissingPage);
+const HelpDialog = lazy(async () => (await import("./help.tsx")).HelpDialog);
+
+/** What goes along from page to page: the range, and what belongs to it. */
+function carried(parameters: Parameters): Parameters {
+  return ["from", "to", "tz", "live"].flatMap((name) => {
+    const value = parameter(parameters, name);
+    return value === null ? [] : [[name, value] as const];
+  });
+}
+
+function Page({ path }: { readonly path: string }) {
+  const text = useText();
+  if (path === "") return <ServicesPage />;
+  if (path === "explore") return <ExplorePage />;
+  if (path === "status/ingest") return <MissingPage />;
+  return (
+    <section class="state">
+      <h1>{text.states.unknownPage}</h1>
+      <p>
+        <Link class="button" path="" parameters={[]}>
+          {text.states.toServices}
+        </Link>
+      </p>
+    </section>
+  );
+}
+
+const typing = (target: EventTarget | null) =>
+  target instanceof HTMLElement && target.closest("input, textarea, select, [contenteditable]") !== null;
+
+/** Keys that work anywhere but in a field. Letters act only inside graph and tables, which see them first. */
+function useKeys(): void {
+  useEffect(() => {
+    const pressed = (event: KeyboardEvent) => {
+      if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
+      if (event.key === "?") {
+        event.preventDefault();
+        openHelp();
+      } else if (event.key === "/") {
+        const field = document.querySelector<HTMLInputElement>("[data-search]");
+        if (field) {
+          event.preventDefault();
+          field.focus();
+          field.select();
+        }
+      }
+    };
+    window.addEventListener("keydown", pressed);
+    return () => window.removeEventListener("keydown", pressed);
+  }, []);
+}
+
+export function Shell() {
+  const text = useText();
+  const { path, parameters } = place.value;
+  const main = useRef<HTMLElement>(null);
+  const before = useRef(path);
+  useKeys();
+  useEffect(() => {
+    if (before.current === path) return;
+    before.current = path;
+    main.current?.focus({ preventScroll: true });
+    window.scrollTo(0, 0);
+  }, [path]);
+  const tab = (to: string, label: string) => (
+    <Link path={to} parameters={carried(parameters)} {...(path === to && { "aria-current": "page" as const })}>
+      {label}
+    </Link>
+  );
+  const themes: readonly Theme[] = ["system", "light", "dark"];
+  return (
+    <>
+      <a
+        class="skip"
+        href={`${href(path, parameters)}#main`}
+        onClick={(event) => {
+          event.preventDefault();
+          main.current?.focus();
+        }}
+      >
+        {text.nav.skip}
+      </a>
+      <header class="header">
+        <Link class="brand" path="" parameters={carried(parameters)}>
+          <img src="./icon.svg" alt="" width="20" height="20" />
+          <span>{text.brand}</span>
+        </Link>
+        <nav aria-label={text.nav.main}>
+          {tab("", text.nav.services)}
+          {tab("explore", text.nav.explore)}
+        </nav>
+        <div class="header-tools">
+          <RangePicker />
+          <button
+            type="button"
+            class="button square"
+            aria-label={text.header.refresh}
+            title={text.header.refresh}
+            onClick={refresh}
+          >
+            <Icon name="refresh" />
+          </button>
+        </div>
+        <div class="header-tools preferences">
+          <Menu
+            label={`${text.header.language}: ${text.language}`}
+            align="end"
+            class="button quiet"
+            button={<span>{language.value === "zh" ? "中" : "EN"}</span>}
+            sections={[
+              {
+                title: text.header.language,
+                items: [
+                  {
+                    key: "en",
+                    label: <span lang="en">English</span>,
+                    checked: language.value === "en",
+                    act: () => void switchLanguage("en"),
+                  },
+                  {
+                    key: "zh",
+                    label: <span lang="zh">中文</span>,
+                    checked: language.value === "zh",
+                    act: () => void switchLanguage("zh"),
+                  },
+                ],
+              },
+            ]}
+          />
+          <Menu
+            label={`${text.header.theme}: ${text.header.themes[theme.value]}`}
+            align="end"
+            class="button square quiet"
+            button={<Icon name="sun" />}
+            sections={[
+              {
+                title: text.header.theme,
+                items: themes.map((one) => ({
+                  key: one,
+                  label: text.header.themes[one],
+                  checked: theme.value === one,
+                  act: () => chooseTheme(one),
+                })),
+              },
+            ]}
+          />
+          <button
+            type="button"
+            class="button square quiet"
+            aria-label={text.header.help}
+            title={text.header.help}
+            onClick={openHelp}
+          >
+            <Icon name="help" />
+          </button>
+        </div>
+      </header>
+      <main id="main" ref={main} tabIndex={-1}>
+        <Page path={path} />
+      </main>
+      {HELP.value ? <HelpDialog /> : null}
+      <LiveRegion />
+    </>
+  );
+}
