@@ -52,6 +52,9 @@ export class ExactSums {
   }
 
   exact(key: number): bigint {
+    // Small sums are exact as doubles, and several big integers fewer each.
+    const near = this.number(key);
+    if (Number.isSafeInteger(near)) return BigInt(near);
     return BigInt(this.high[key] as number) * BigInt(HIGH) + BigInt(this.low[key] as number);
   }
 }

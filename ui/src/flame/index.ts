@@ -12,7 +12,6 @@ export {
   canCount,
   type FunctionRow,
   type FunctionSide,
-  functionsOf,
   type Sandwich,
   sandwich,
   topTable,

@@ -30,8 +30,8 @@ const ODD = /\p{Cc}|[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\uf
 export function visible(text: string): string {
   return text.replace(ODD, (odd) => {
     const code = odd.codePointAt(0) ?? 0;
-    if (code < 0x20) return String.fromCharCode(0x2400 + code);
-    if (code === 0x7f) return "\u2421";
+    // As terminals write them: every font has these.
+    if (code < 0x20 || code === 0x7f) return `^${String.fromCharCode(code ^ 0x40)}`;
     if (code >= 0xd800 && code <= 0xdfff) return "\ufffd";
     return `<U+${code.toString(16).toUpperCase().padStart(4, "0")}>`;
   });
@@ -62,25 +62,33 @@ function fitCells(text: string, width: number, measure: TextMeasure): string {
   const cells = Math.floor(width / measure.cell);
   if (text.length <= cells) return text;
   if (cells < SHOWN_MIN) return "";
-  const end = endOfName(text, cells);
-  if (end !== "") return end;
   const kept = Math.floor((width - measure.ellipsis) / measure.cell);
-  return kept < SHOWN_MIN - 1 ? "" : text.slice(0, kept) + ELLIPSIS;
+  const { start, isWhole } = endOfName(text, cells);
+  if (isWhole) return text.slice(start);
+  return kept < SHOWN_MIN ? "" : text.slice(start, start + kept) + ELLIPSIS;
 }
 
-/** The longest end of a qualified name that begins at a segment, fits, and still uses the room well. */
-function endOfName(text: string, cells: number): string {
+/**
+ * Where the end of a qualified name begins that says most in so many cells: the longest that is whole segments and
+ * fits, else the last segment, whose end is cut. Neither if it would say much less than there is room for.
+ */
+function endOfName(text: string, cells: number): { start: number; isWhole: boolean } {
   let nesting = 0;
+  let last = 0;
   for (let at = 0; at < text.length; at++) {
     const unit = text.charAt(at);
     if (unit === "<" || unit === "(" || unit === "[" || unit === "{") nesting++;
     else if (unit === ">" || unit === ")" || unit === "]" || unit === "}") nesting--;
     else if (nesting === 0 && (unit === "/" || unit === "." || (unit === ":" && text.charAt(at + 1) !== ":"))) {
       const length = text.length - at - 1;
-      if (length <= cells) return length * 2 >= cells && length >= SHOWN_MIN ? text.slice(at + 1) : "";
+      if (length <= cells) {
+        if (length * 2 >= cells && length >= SHOWN_MIN) return { start: at + 1, isWhole: true };
+        break;
+      }
+      last = at + 1;
     }
   }
-  return "";
+  return { start: last, isWhole: false };
 }
 
 let segmenter: Intl.Segmenter | null = null;

@@ -3,7 +3,7 @@
 // picture), so that children never stick out of their parent, whatever the signs. Refuses nothing: a model is sound.
 
 import { numberAt } from "./column.ts";
-import type { DiffMode, FlameModel, Order } from "./types.ts";
+import type { Column, DiffMode, FlameModel, Order } from "./types.ts";
 
 export interface LayoutOptions {
   readonly order: Order;
@@ -28,59 +28,32 @@ export interface FlameLayout {
   readonly span: number;
   /** Siblings stand widest first, so the first that is too narrow ends them. */
   readonly widestFirst: boolean;
-  /** Largest width of every 16, 256, 4,096 … positions, to find wide boxes without looking at all. */
+  /** Largest width of every 4, 16, 64 … positions, to find wide boxes without looking at all. */
   readonly peaks: readonly Float64Array[];
 }
 
-export const PEAK_BITS = 4;
+export const PEAK_BITS = 2;
 
 export function layOut(model: FlameModel, options: LayoutOptions): FlameLayout {
-  const { size } = model;
-  const byNode = widths(model, options.diffMode ?? "share");
-  const counts = new Uint32Array(size);
-  for (let node = 1; node < size; node++) {
-    const parent = model.parent[node] as number;
-    counts[parent] = (counts[parent] as number) + 1;
-  }
   const rows = model.depthMax + 1;
   const rowStart = startsOfRows(model, rows);
-  const node = byRows(model, rowStart);
-  const children = new Uint32Array(size + 1);
-  const wanted = options.order;
-  const sorted = wanted === "size" ? sortedByWidth(model, node, byNode) : false;
-  if (sorted) {
-    childrenOf(node, counts, children);
-  } else {
-    const compare = wanted === "size" ? widestFirst(byNode) : byName(model);
-    sortSiblings(node, counts, children, compare);
-  }
-  const position = new Uint32Array(size);
-  const left = new Float64Array(size);
-  const width = new Float64Array(size);
-  width[0] = byNode[0] as number;
-  for (let at = 0; at < size; at++) {
-    const own = node[at] as number;
-    position[own] = at;
-    let edge = left[at] as number;
-    const last = children[at + 1] as number;
-    for (let child = children[at] as number; child < last; child++) {
-      const childWidth = byNode[node[child] as number] as number;
-      left[child] = edge;
-      width[child] = childWidth;
-      edge += childWidth;
-    }
-  }
+  const widestFirst = options.order === "size";
+  const total = model.sides === 1 ? model.total[0] : undefined;
+  // Nearly always the totals themselves are the widths and siblings stand in order: one pass, no further column.
+  const inOrder = widestFirst && total ? placeInOrder(model, total, rowStart) : null;
+  const placed = inOrder ?? placeSorted(model, widths(model, options.diffMode ?? "share"), options);
+  return { rows, rowStart, ...placed, span: placed.width[0] as number, widestFirst, peaks: peaksOf(placed.width) };
+}
+
+type Placed = Pick<FlameLayout, "node" | "position" | "children" | "left" | "width">;
+
+function emptyPlaces(size: number): Placed {
   return {
-    rows,
-    rowStart,
-    node,
-    position,
-    children,
-    left,
-    width,
-    span: width[0] as number,
-    widestFirst: wanted === "size",
-    peaks: peaksOf(width),
+    node: new Uint32Array(size),
+    position: new Uint32Array(size),
+    children: new Uint32Array(size + 1),
+    left: new Float64Array(size),
+    width: new Float64Array(size),
   };
 }
 
@@ -88,23 +61,93 @@ export function layOut(model: FlameModel, options: LayoutOptions): FlameLayout {
 function widths(model: FlameModel, mode: DiffMode): Float64Array {
   const { size, parent, self } = model;
   const width = new Float64Array(size);
-  const scales = self.map((column) => {
-    if (self.length === 1 || mode === "absolute") return 1;
-    let sum = 0;
-    for (let node = 0; node < size; node++) sum += Math.abs(numberAt(column, node));
-    return sum === 0 ? 0 : 1 / sum;
-  });
-  self.forEach((column, side) => {
-    const scale = scales[side] as number;
+  for (const column of self) {
+    const scale = self.length === 1 || mode === "absolute" ? 1 : sharePer(column, size);
     for (let node = 0; node < size; node++) {
       width[node] = (width[node] as number) + Math.abs(numberAt(column, node)) * scale;
     }
-  });
+  }
   for (let node = size - 1; node > 0; node--) {
     const above = parent[node] as number;
     width[above] = (width[above] as number) + (width[node] as number);
   }
   return width;
+}
+
+/** One as a share of everything on a side. */
+function sharePer(column: Column, size: number): number {
+  let sum = 0;
+  for (let node = 0; node < size; node++) sum += Math.abs(numberAt(column, node));
+  return sum === 0 ? 0 : 1 / sum;
+}
+
+/**
+ * Places in the order of the reply, in one pass, totals as widths. Null where that would not do: siblings that do not
+ * stand widest first, or children that do not fit into their parent (negative values; sums that do not hold).
+ */
+function placeInOrder(model: FlameModel, total: Column, rowStart: Uint32Array): Placed | null {
+  const { size, depth, parent } = model;
+  const places = emptyPlaces(size);
+  const { node: nodes, position, children, left, width } = places;
+  // Per row: the next position, where the next sibling begins, how wide the one before is, where the parent ends.
+  const next = rowStart.slice();
+  const edge = new Float64Array(rowStart.length + 1);
+  const before = new Float64Array(rowStart.length + 1).fill(Number.POSITIVE_INFINITY);
+  const limit = new Float64Array(rowStart.length + 1).fill(Number.POSITIVE_INFINITY);
+  for (let node = 0; node < size; node++) {
+    const row = depth[node] as number;
+    const own = numberAt(total, node);
+    const begin = edge[row] as number;
+    if (!(own >= 0 && own <= (before[row] as number) && begin + own <= (limit[row] as number))) return null;
+    const at = next[row] as number;
+    next[row] = at + 1;
+    nodes[at] = node;
+    position[node] = at;
+    width[at] = own;
+    left[at] = begin;
+    edge[row] = begin + own;
+    before[row] = own;
+    edge[row + 1] = begin;
+    before[row + 1] = Number.POSITIVE_INFINITY;
+    limit[row + 1] = begin + own;
+    if (node !== 0) {
+      const above = position[parent[node] as number] as number;
+      if (children[above] === 0) children[above] = at;
+    }
+  }
+  // Who has no child has an empty range where the next one's begins.
+  children[size] = size;
+  for (let at = size - 1; at >= 0; at--) {
+    if (children[at] === 0) children[at] = children[at + 1] as number;
+  }
+  return places;
+}
+
+/** Places with siblings brought into order. */
+function placeSorted(model: FlameModel, widthOf: Float64Array, options: LayoutOptions): Placed {
+  const { size } = model;
+  const places = emptyPlaces(size);
+  const { node, position, children, left, width } = places;
+  const counts = new Uint32Array(size);
+  for (let one = 1; one < size; one++) {
+    const parent = model.parent[one] as number;
+    counts[parent] = (counts[parent] as number) + 1;
+  }
+  node.set(byRows(model, startsOfRows(model, model.depthMax + 1)));
+  sortSiblings(node, counts, children, options.order === "size" ? widestFirst(widthOf) : byName(model));
+  width[0] = widthOf[0] as number;
+  for (let at = 0; at < size; at++) {
+    position[node[at] as number] = at;
+    let edge = left[at] as number;
+    const last = children[at + 1] as number;
+    for (let child = children[at] as number; child < last; child++) {
+      const own = widthOf[node[child] as number] as number;
+      left[child] = edge;
+      width[child] = own;
+      edge += own;
+    }
+  }
+  return places;
 }
 
 function startsOfRows(model: FlameModel, rows: number): Uint32Array {
@@ -128,26 +171,6 @@ function byRows(model: FlameModel, rowStart: Uint32Array): Uint32Array {
     next[row] = at + 1;
   }
   return nodes;
-}
-
-function sortedByWidth(model: FlameModel, nodes: Uint32Array, width: Float64Array): boolean {
-  for (let at = 2; at < nodes.length; at++) {
-    const own = nodes[at] as number;
-    const before = nodes[at - 1] as number;
-    if (model.parent[own] === model.parent[before] && (width[own] as number) > (width[before] as number))
-      return false;
-  }
-  return true;
-}
-
-/** First child of each position, where rows already stand in order. */
-function childrenOf(nodes: Uint32Array, counts: Uint32Array, children: Uint32Array): void {
-  let next = 1;
-  for (let at = 0; at < nodes.length; at++) {
-    children[at] = next;
-    next += counts[nodes[at] as number] as number;
-  }
-  children[nodes.length] = nodes.length;
 }
 
 /** Brings siblings into order, row after row, so that children stay below their parents. */

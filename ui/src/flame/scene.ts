@@ -98,7 +98,7 @@ export class Scene {
 
   ink(bucket: number): string {
     const { palette } = this.look;
-    return (bucket & (BUCKET.faded - 1)) === BUCKET.match ? palette.matchInk : palette.ink;
+    return bucket === BUCKET.match ? palette.matchInk : palette.ink;
   }
 
   isFaded(bucket: number): boolean {

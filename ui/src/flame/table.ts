@@ -1,9 +1,9 @@
 // Functions as tables, with the server's own rules: a function that is on a stack several times counts that stack
 // once (only the outermost adds its total), and so does a pair of caller and callee; calls to itself are neither.
-// Sums are exact. A pruned reply lacks functions: the page must ask the server instead, `canCount` says which.
+// A frame is a function: the reply names each once. Sums are exact. A pruned reply lacks functions: the page must ask the server instead, `canCount` says which.
 
 import { ExactSums } from "./column.ts";
-import type { FlameModel } from "./types.ts";
+import type { Column, FlameModel } from "./types.ts";
 
 /** A function and its values, per side. */
 export interface FunctionRow {
@@ -34,86 +34,61 @@ export function canCount(model: FlameModel): boolean {
   return !model.pruned && !model.inverted;
 }
 
-/** Frames of one function: the same name of the same package. The number is that of the first such frame. */
-export function functionsOf(model: FlameModel): Uint32Array {
-  const { frames } = model;
-  const ids = new Uint32Array(frames.size);
-  const known = new Map<number, number>();
-  const packages = model.strings.length;
-  for (let frame = 0; frame < frames.size; frame++) {
-    // The root's frame has the empty name, too, and is no function.
-    if (frame === model.frame[0]) {
-      ids[frame] = frame;
-      continue;
-    }
-    const key = (frames.name[frame] as number) * packages + (frames.package[frame] as number);
-    const first = known.get(key);
-    if (first === undefined) known.set(key, frame);
-    ids[frame] = first ?? frame;
-  }
-  return ids;
-}
-
 /** All functions: largest self first, then largest total, then by name (of a comparison: by the right side). */
 export function topTable(model: FlameModel): FunctionRow[] {
-  const { sides } = model;
-  const functions = functionsOf(model);
   const count = model.frames.size;
-  const self = Array.from({ length: sides }, () => new ExactSums(count));
-  const total = Array.from({ length: sides }, () => new ExactSums(count));
-  const onPath = new Uint32Array(count);
-  walkNames(model, functions, onPath, (node, name, outermost) => {
-    for (let side = 0; side < sides; side++) {
-      self[side]?.add(name, model.self[side] as FlameModel["self"][0], node);
-      if (outermost) total[side]?.add(name, model.total[side] as FlameModel["total"][0], node);
-    }
-  });
+  const sums = model.total.map((total, side) => functionSums(model, model.self[side] ?? total, total));
   const rows: FunctionRow[] = [];
   for (let frame = 0; frame < count; frame++) {
-    if (functions[frame] !== frame || frame === model.restFrame) continue;
-    if (self.every((sums) => sums.isZero(frame)) && total.every((sums) => sums.isZero(frame))) continue;
+    if (frame === model.restFrame) continue;
+    if (sums.every(({ self, total }) => self.isZero(frame) && total.isZero(frame))) continue;
     rows.push({
       ...namesOf(model, frame),
-      self: self.map((sums) => sums.exact(frame)),
-      total: total.map((sums) => sums.exact(frame)),
+      self: sums.map(({ self }) => self.exact(frame)),
+      total: sums.map(({ total }) => total.exact(frame)),
     });
   }
-  const last = sides - 1;
+  const last = sums[sums.length - 1];
+  if (!last) return rows;
+  // Doubles first: big integers are compared only where those are equal.
   return rows.sort(
     (left, right) =>
-      descending(left.self[last], right.self[last]) ||
-      descending(left.total[last], right.total[last]) ||
+      last.self.number(right.frame) - last.self.number(left.frame) ||
+      descending(left.self.at(-1), right.self.at(-1)) ||
+      last.total.number(right.frame) - last.total.number(left.frame) ||
+      descending(left.total.at(-1), right.total.at(-1)) ||
       ascending(left.name, right.name),
   );
 }
 
-/** Visits nodes below the root, callers first; `outermost` says that no caller on the path has the same name. */
-function walkNames(
-  model: FlameModel,
-  functions: Uint32Array,
-  onPath: Uint32Array,
-  visit: (node: number, name: number, outermost: boolean) => void,
-): void {
+/** Sums per frame of one side; a total is added where no caller on the path is the same function. */
+function functionSums(model: FlameModel, selfs: Column, totals: Column): { self: ExactSums; total: ExactSums } {
+  const { size, depth, frame } = model;
+  const self = new ExactSums(model.frames.size);
+  const total = new ExactSums(model.frames.size);
+  const onPath = new Uint32Array(model.frames.size);
   const open = new Uint32Array(model.depthMax + 2);
-  let depth = 0;
-  for (let node = 1; node < model.size; node++) {
-    const own = model.depth[node] as number;
-    while (depth >= own) {
-      const left = open[depth--] as number;
+  let level = 0;
+  for (let node = 1; node < size; node++) {
+    const own = depth[node] as number;
+    while (level >= own) {
+      const left = open[level--] as number;
       onPath[left] = (onPath[left] as number) - 1;
     }
-    const name = functions[model.frame[node] as number] as number;
-    visit(node, name, onPath[name] === 0);
-    onPath[name] = (onPath[name] as number) + 1;
+    const name = frame[node] as number;
+    self.add(name, selfs, node);
+    const times = onPath[name] as number;
+    if (times === 0) total.add(name, totals, node);
+    onPath[name] = times + 1;
     open[own] = name;
-    depth = own;
+    level = own;
   }
+  return { self, total };
 }
 
 /** Callers and callees of a function by its name; one that is not there has zeros. */
 export function sandwich(model: FlameModel, functionName: string): Sandwich {
   const { sides, frames } = model;
-  const functions = functionsOf(model);
   const wanted = new Uint8Array(frames.size);
   let first = -1;
   for (let frame = 0; frame < frames.size; frame++) {
@@ -124,12 +99,13 @@ export function sandwich(model: FlameModel, functionName: string): Sandwich {
     if (first < 0) first = frame;
   }
   const own = Array.from({ length: sides }, () => new ExactSums(2));
-  const callers = new Pairs(model, functions);
-  const callees = new Pairs(model, functions);
+  const callers = new Pairs(model);
+  const callees = new Pairs(model);
   // The open path: frame, which pairs the step belongs to (0 = none, 1 = callers, 2 = callees), and the other function.
   const openFrame = new Uint32Array(model.depthMax + 2);
   const openPairs = new Uint8Array(model.depthMax + 2);
   const openKey = new Uint32Array(model.depthMax + 2);
+  openFrame[0] = model.frame[0] as number;
   let wantedOpen = 0;
   let depth = 0;
   for (let node = 1; node < model.size; node++) {
@@ -140,13 +116,13 @@ export function sandwich(model: FlameModel, functionName: string): Sandwich {
       wantedOpen -= wanted[openFrame[depth] as number] as number;
     }
     const frame = model.frame[node] as number;
-    const above = model.frame[model.parent[node] as number] as number;
+    const above = openFrame[nodeDepth - 1] as number;
     const isWanted = wanted[frame] === 1;
     depth = nodeDepth;
     openFrame[depth] = frame;
     openPairs[depth] = 0;
     if (isWanted !== (wanted[above] === 1)) {
-      const key = functions[isWanted ? above : frame] as number;
+      const key = isWanted ? above : frame;
       (isWanted ? callers : callees).enter(key, node);
       openPairs[depth] = isWanted ? 1 : 2;
       openKey[depth] = key;
@@ -172,13 +148,10 @@ class Pairs {
   private readonly onPath: Uint32Array;
   private readonly seen: Uint8Array;
 
-  constructor(
-    private readonly model: FlameModel,
-    functions: Uint32Array,
-  ) {
-    this.sums = model.total.map(() => new ExactSums(functions.length));
-    this.onPath = new Uint32Array(functions.length);
-    this.seen = new Uint8Array(functions.length);
+  constructor(private readonly model: FlameModel) {
+    this.sums = model.total.map(() => new ExactSums(model.frames.size));
+    this.onPath = new Uint32Array(model.frames.size);
+    this.seen = new Uint8Array(model.frames.size);
   }
 
   enter(key: number, node: number): void {
