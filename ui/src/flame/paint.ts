@@ -41,7 +41,7 @@ export interface Painted {
 }
 
 const FADED_ALPHA = 0.42;
-const NOTE_ALPHA = 0.78;
+const NOTE_ALPHA = 0.85;
 /** Narrower boxes are not hatched: the lines would hide the colour. */
 const HATCH_BOX_MIN = 6;
 
