@@ -67,3 +67,21 @@ function firstValue(node: Given): Given[1] {
 export function modelFrom(root: Given): FlameModel {
   return decodeFlame(encodeFlame(partsFrom(root)));
 }
+
+/** One stack of so many boxes, all as wide as the root. */
+export function tower(height: number): FlameModel {
+  const parts = partsFrom(["", 0, ["f", 0]]);
+  const size = height + 1;
+  const self = new BigInt64Array(size);
+  self[height] = 1n;
+  return decodeFlame(
+    encodeFlame({
+      ...parts,
+      meta: { ...parts.meta, totals: ["1"] },
+      depth: Uint16Array.from({ length: size }, (_, node) => node),
+      frame: Uint32Array.from({ length: size }, (_, node) => Math.min(1, node)),
+      total: [new BigInt64Array(size).fill(1n)],
+      self: [self],
+    }),
+  );
+}

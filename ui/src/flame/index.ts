@@ -3,6 +3,7 @@
 export { detailTexts, nameText, placeText, stackText } from "./a11y.ts";
 export { DARK, LIGHT, type Palette, packageSlots, stableHash } from "./colour.ts";
 export { type Change, type ChangeWord, changeOf, compareValues, totalsOf } from "./diff.ts";
+export { drawToPng, drawToSvg, type ExportOptions } from "./export.ts";
 export { Legend } from "./legend.tsx";
 export { decodeFlame, FlameFormatError, fileOf, nameOf, packageOf, pathTo } from "./model.ts";
 export { findByPathHash, pathHash } from "./path.ts";

@@ -40,8 +40,8 @@ export interface Painted {
   readonly labels: number;
 }
 
-const FADED_ALPHA = 0.42;
-const NOTE_ALPHA = 0.85;
+export const FADED_ALPHA = 0.42;
+export const NOTE_ALPHA = 0.85;
 /** Narrower boxes are not hatched: the lines would hide the colour. */
 const HATCH_BOX_MIN = 6;
 

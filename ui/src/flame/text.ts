@@ -21,6 +21,8 @@ export interface FlameText {
   readonly keysHint: string;
   readonly rest: (count: number) => string;
   readonly merged: (count: number) => string;
+  /** The same where nothing can be clicked. */
+  readonly mergedBoxes: (count: number) => string;
   readonly self: (value: string, share: string) => string;
   readonly totalOf: (value: string, share: string) => string;
   readonly ofParent: (share: string) => string;
@@ -61,6 +63,7 @@ export const flameEn = (numbers: FlameNumbers): FlameText => ({
   graph: "Flame graph",
   keysHint: "Arrows move, Enter focuses, Escape goes out, Shift+F10 opens actions, ? lists all keys",
   rest: (count) => `other: ${numbers.count(count)} ${count === 1 ? "call" : "calls"} too small to send`,
+  mergedBoxes: (count) => `${numbers.count(count)} narrow ${count === 1 ? "box" : "boxes"}`,
   merged: (count) => `${numbers.count(count)} narrow ${count === 1 ? "box" : "boxes"}: click to zoom in`,
   self: (value, share) => `self ${value} (${share})`,
   totalOf: (value, share) => `total ${value} (${share} of all)`,
@@ -101,6 +104,7 @@ export const flameZh = (numbers: FlameNumbers): FlameText => ({
   graph: "火焰图",
   keysHint: "方向键移动，Enter 聚焦，Esc 返回，Shift+F10 打开操作，? 查看全部按键",
   rest: (count) => `其他：${numbers.count(count)} 个过小而未传送的调用`,
+  mergedBoxes: (count) => `${numbers.count(count)} 个窄框`,
   merged: (count) => `${numbers.count(count)} 个窄框：点击放大`,
   self: (value, share) => `自身 ${value}（${share}）`,
   totalOf: (value, share) => `累计 ${value}（占全部 ${share}）`,
