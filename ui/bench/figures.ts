@@ -108,7 +108,7 @@ async function picture(
   const parts = canvases();
   const begun = performance.now();
   const model = decodeFlame(buffer);
-  const stage = new Stage(parts, model, { order: "size", diffMode: "share" });
+  const stage = new Stage(parts, model, layOut(model, { order: "size" }));
   stage.resize();
   const look = {
     palette: DARK,

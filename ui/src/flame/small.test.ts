@@ -9,6 +9,7 @@ import { type Given, modelFrom } from "./fixtures.ts";
 import { commandFor } from "./keys.ts";
 import { layOut } from "./layout.ts";
 import { decodeFlame } from "./model.ts";
+import { neighbour } from "./moves.ts";
 import { findByPathHash, pathHash } from "./path.ts";
 import { flameEn, flameZh } from "./text.ts";
 import { between, clamp, focusOn, reveal, sameView, WHOLE, zoomAt } from "./viewport.ts";
@@ -174,6 +175,26 @@ describe("keys", () => {
     expect(commandFor(press("F10"), "down")).toBeNull();
     expect(commandFor(press("F10", { shiftKey: true }), "down")).toEqual({ kind: "menu" });
     expect(commandFor(press("c", { ctrlKey: true }), "down")).toEqual({ kind: "action", action: "copy-name" });
+  });
+});
+
+describe("arrow keys", () => {
+  const model = modelFrom(["", 0, ["b", 1, ["x", 1], ["w", 5]], ["a", 9]]);
+  test.each([
+    ["size", "a b", "w"],
+    ["name", "a b", "w"],
+  ] as const)("go along siblings as they stand and down to the widest: by %s", (order, row, widest) => {
+    const layout = layOut(model, { order });
+    const name = (node: number | null) => (node === null ? null : nameText(model, node, text));
+    const first = neighbour(model, layout, 0, "callee") as number;
+    expect(name(first)).toBe("a");
+    const second = neighbour(model, layout, first, "after") as number;
+    expect(`${name(first)} ${name(second)}`).toBe(row);
+    expect(neighbour(model, layout, second, "after")).toBeNull();
+    expect(neighbour(model, layout, second, "before")).toBe(first);
+    expect(name(neighbour(model, layout, second, "callee"))).toBe(widest);
+    expect(neighbour(model, layout, second, "caller")).toBe(0);
+    expect([neighbour(model, layout, 0, "caller"), neighbour(model, layout, first, "callee")]).toEqual([null, null]);
   });
 });
 

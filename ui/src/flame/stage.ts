@@ -4,10 +4,10 @@
 
 import { type Hit, hitAt } from "./hit.ts";
 import type { TextMeasure } from "./label.ts";
-import { type FlameLayout, layOut } from "./layout.ts";
+import type { FlameLayout } from "./layout.ts";
 import { type Canvas, measureWith, paint } from "./paint.ts";
 import { type Look, Scene } from "./scene.ts";
-import type { Direction, FlameModel, Order } from "./types.ts";
+import type { Direction, FlameModel } from "./types.ts";
 import * as viewport from "./viewport.ts";
 import { noBoxes, type Sight, walk } from "./walk.ts";
 
@@ -42,8 +42,9 @@ export interface StageParts {
 
 export class Stage {
   readonly counters: Counters = { pictures: 0, outlines: 0, visited: 0, boxes: 0, labels: 0 };
-  layout: FlameLayout;
   view: viewport.View = viewport.WHOLE;
+  /** Called when a picture stands still: what is under the pointer may be another box now. */
+  onRest: (() => void) | null = null;
   private scene: Scene | null = null;
   private direction: Direction = "down";
   private size = { width: 0, height: 0, ratio: 1 };
@@ -59,22 +60,16 @@ export class Stage {
   constructor(
     private readonly parts: StageParts,
     private model: FlameModel,
-    private layoutOptions: { order: Order; diffMode: Look["diffMode"] },
-  ) {
-    this.layout = layOut(model, layoutOptions);
-  }
+    public layout: FlameLayout,
+  ) {}
 
   /** Another tree or another order; the view is set by who calls. */
-  setModel(model: FlameModel, options: { order: Order; diffMode: Look["diffMode"] }): void {
-    const same =
-      model === this.model &&
-      options.order === this.layoutOptions.order &&
-      options.diffMode === this.layoutOptions.diffMode;
-    if (same) return;
+  setLayout(model: FlameModel, layout: FlameLayout): void {
+    if (layout === this.layout) return;
     this.model = model;
-    this.layoutOptions = options;
-    this.layout = layOut(model, options);
+    this.layout = layout;
     this.hovered = null;
+    this.selected = null;
     this.scene = null;
     this.fitSpacer();
   }
@@ -240,6 +235,7 @@ export class Stage {
     }
     this.draw();
     if (this.animation) this.schedule();
+    else this.onRest?.();
   }
 
   /** Draws the picture now. */

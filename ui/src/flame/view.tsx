@@ -2,13 +2,15 @@
 // this file turns the hand's and the keys' intentions into views and calls. Focus, search and colours come from
 // outside and go outside again (the page keeps them in the address); pan, zoom and what is chosen live here.
 
-import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
-import { detailTexts, nameText, siblingsOf, treeItems } from "./a11y.ts";
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { detailTexts, nameText, treeItems } from "./a11y.ts";
 import { Crumbs } from "./crumbs.tsx";
 import type { Hit } from "./hit.ts";
 import { type Command, commandFor } from "./keys.ts";
+import { type FlameLayout, layOut } from "./layout.ts";
 import { Legend } from "./legend.tsx";
 import { Menu, type MenuItem } from "./menu.tsx";
+import { neighbour, zoomCentre } from "./moves.ts";
 import { findByPathHash, pathHash } from "./path.ts";
 import { listen } from "./pointer.ts";
 import { nextMatch } from "./search.ts";
@@ -33,8 +35,11 @@ export function FlameView(props: FlameViewProps) {
     outlines: useRef<HTMLCanvasElement>(null),
   };
   const stage = useRef<Stage | null>(null);
+  const layout = useMemo(() => layOut(model, { order, diffMode }), [model, order, diffMode]);
   const earlier = useRef<number[]>([]);
-  const shown = useRef<{ model: FlameModel; focus: number } | null>(null);
+  const leaving = useRef(false);
+  const pointer = useRef<{ x: number; y: number } | null>(null);
+  const shown = useRef<{ model: FlameModel; layout: FlameLayout; focus: number } | null>(null);
   const [hovered, setHovered] = useState<Hit | null>(null);
   const [selected, setSelected] = useState<number | null>(null);
   const [menu, setMenu] = useState<{ node: number; x: number; y: number } | null>(null);
@@ -47,6 +52,10 @@ export function FlameView(props: FlameViewProps) {
     setSelected(node);
     stage.current?.setSelected(node);
     now.current.props.onSelect?.(node);
+  };
+  const hover = (hit: Hit | null) => {
+    stage.current?.setHover(hit);
+    setHovered((before) => (before?.node === hit?.node && before?.merged === hit?.merged ? before : hit));
   };
   const animated = () => !matchMedia("(prefers-reduced-motion: reduce)").matches;
   const bring = (node: number) => {
@@ -62,8 +71,10 @@ export function FlameView(props: FlameViewProps) {
     const home = focusOn(tree, on.layout, on.frame(), current);
     const at = on.destination();
     if (at.x0 !== home.x0 || at.x1 !== home.x1) on.moveTo(home, animated());
-    else if (current !== 0) onFocus(earlier.current.pop() ?? 0);
-    else select(null);
+    else if (current !== 0) {
+      leaving.current = true;
+      onFocus(earlier.current.pop() ?? 0);
+    } else select(null);
   };
   const act = (action: FlameAction, node: number) => now.current.props.onAction(action, node);
   const tap = (x: number, y: number) => {
@@ -94,7 +105,7 @@ export function FlameView(props: FlameViewProps) {
       picture: picture.current,
       outlines: outlines.current,
     };
-    const on = new Stage(elements, model, { order, diffMode });
+    const on = new Stage(elements, model, layout);
     stage.current = on;
     const gone = new AbortController();
     const scroller = tree.current;
@@ -102,13 +113,18 @@ export function FlameView(props: FlameViewProps) {
     const observer = new ResizeObserver(() => on.resize());
     observer.observe(scroller);
     on.resize();
-    const hover = (hit: Hit | null) => {
-      on.setHover(hit);
-      setHovered(hit);
+    on.onRest = () => {
+      if (pointer.current) hover(on.hit(pointer.current.x, pointer.current.y));
     };
     const intentions = {
-      hover: (x: number, y: number) => hover(on.hit(x, y)),
-      leave: () => hover(null),
+      hover: (x: number, y: number) => {
+        pointer.current = { x, y };
+        hover(on.hit(x, y));
+      },
+      leave: () => {
+        pointer.current = null;
+        hover(null);
+      },
       tap,
       doubleTap: (x: number, y: number) => {
         if (!on.hit(x, y)) out();
@@ -140,11 +156,12 @@ export function FlameView(props: FlameViewProps) {
     const on = stage.current;
     if (!on) return;
     const before = shown.current;
-    on.setModel(model, { order, diffMode });
+    on.setLayout(model, layout);
     const palette = readPalette(parts.tree.current);
     on.setLook({ palette, colourBy, diffMode, text, matches, focus, chosenFrame }, readFont(parts.tree.current));
     on.setDirection(direction);
-    if (before && before.model === model && before.focus === focus) return;
+    if (before?.layout === layout && before.focus === focus) return;
+    if (before?.layout === layout || before?.model === model) on.setSelected(now.current.selected);
     if (before && before.model !== model) {
       // Other data: what was chosen is found again by its names; places mean nothing.
       const kept = selected === null ? null : findByPathHash(model, pathHash(before.model, selected));
@@ -153,18 +170,16 @@ export function FlameView(props: FlameViewProps) {
       setHovered(null);
       setMenu(null);
       earlier.current = [];
-    } else if (before && focus !== 0 && earlier.current.at(-1) !== before.focus) {
+    } else if (before && focus === 0) {
+      earlier.current = [];
+    } else if (before && !leaving.current) {
       earlier.current.push(before.focus);
     }
-    shown.current = { model, focus };
-    on.moveTo(focusOn(model, on.layout, on.frame(), focus), before?.model === model && animated());
-  }, [model, order, diffMode, direction, colourBy, text, matches, focus, chosenFrame, theme]);
-
-  // Another order moves every box: what was in sight has no meaning any more.
-  useEffect(() => {
-    const on = stage.current;
-    if (on) on.moveTo(focusOn(model, on.layout, on.frame(), focus), false);
-  }, [order, diffMode]);
+    leaving.current = false;
+    shown.current = { model, layout, focus };
+    // Another order moves every box: what was in sight has no meaning any more.
+    on.moveTo(focusOn(model, layout, on.frame(), focus), before?.layout === layout && animated());
+  }, [layout, direction, colourBy, text, matches, focus, chosenFrame, theme]);
 
   const run = (command: Command) => {
     const on = stage.current;
@@ -175,7 +190,7 @@ export function FlameView(props: FlameViewProps) {
     const view = on.destination();
     switch (command.kind) {
       case "step": {
-        const next = chosen === null ? current.focus : neighbour(current.model, on, chosen, command.to);
+        const next = chosen === null ? current.focus : neighbour(current.model, on.layout, chosen, command.to);
         if (next !== null) {
           select(next);
           bring(next);
@@ -198,7 +213,7 @@ export function FlameView(props: FlameViewProps) {
         return openMenu(at, box.x + Math.min(40, box.width / 2), box.y + frame.rowHeight);
       }
       case "zoom":
-        return on.moveTo(zoomAt(view, on.layout, frame, zoomCentre(on, at), command.factor), animated());
+        return on.moveTo(zoomAt(view, on.layout, frame, zoomCentre(on.layout, view, at), command.factor), animated());
       case "fit":
         return on.moveTo(focusOn(current.model, on.layout, frame, current.focus), animated());
       case "pan": {
@@ -218,10 +233,19 @@ export function FlameView(props: FlameViewProps) {
     }
   };
   const onKeyDown = (event: KeyboardEvent) => {
+    // A long press may leave the keys with the graph while its menu is open.
+    if (menu && event.key === "Escape") {
+      setMenu(null);
+      event.stopPropagation();
+      return;
+    }
     const command = commandFor(event, direction);
     if (!command) return;
     event.preventDefault();
     event.stopPropagation();
+    // Who uses keys reads about the chosen box, wherever the pointer rests.
+    pointer.current = null;
+    hover(null);
     run(command);
   };
 
@@ -229,11 +253,7 @@ export function FlameView(props: FlameViewProps) {
   const valid = (node: number | null) => (node !== null && node < model.size ? node : null);
   const chosen = valid(selected);
   const current = valid(hovered?.node ?? null) ?? chosen ?? focus;
-  const layout = stage.current?.layout;
-  const items = useMemo(
-    () => (layout && layout.node.length === model.size ? treeItems(model, layout, chosen ?? focus, text) : []),
-    [model, layout, chosen, focus, text],
-  );
+  const items = useMemo(() => treeItems(model, layout, chosen ?? focus, text), [layout, chosen, focus, text]);
   const itemId = (node: number) => `${id}-${node}`;
   const isEmpty = model.size === 1 && model.meta.totals.every((total) => total === 0n);
   const merged = hovered && hovered.merged > 0 ? hovered : null;
@@ -328,37 +348,4 @@ export function FlameView(props: FlameViewProps) {
     );
     return list;
   }
-}
-
-/** The box next to another, in the sense of an arrow key; null where there is none. */
-function neighbour(model: FlameModel, stage: Stage, node: number, to: "caller" | "callee" | "before" | "after") {
-  const { layout } = stage;
-  const position = layout.position[node] as number;
-  if (to === "caller") return node === 0 ? null : (model.parent[node] as number);
-  if (to === "callee") {
-    const first = layout.children[position] as number;
-    return first < (layout.children[position + 1] as number) ? widest(stage, position) : null;
-  }
-  const [first, end] = siblingsOf(model, layout, node);
-  const next = position + (to === "after" ? 1 : -1);
-  return next >= first && next < end ? (layout.node[next] as number) : null;
-}
-
-/** The widest child: in order of names it is not the first. */
-function widest({ layout }: Stage, position: number): number {
-  let best = layout.children[position] as number;
-  for (let at = best + 1; at < (layout.children[position + 1] as number) && !layout.widestFirst; at++) {
-    if ((layout.width[at] as number) > (layout.width[best] as number)) best = at;
-  }
-  return layout.node[best] as number;
-}
-
-/** Zooming by key keeps the middle of the chosen box where it is, if it can be seen. */
-function zoomCentre(stage: Stage, node: number): number {
-  const { layout } = stage;
-  const view = stage.destination();
-  const position = layout.position[node] as number;
-  const middle = ((layout.left[position] as number) + (layout.width[position] as number) / 2) / layout.span;
-  const at = (middle - view.x0) / (view.x1 - view.x0);
-  return at >= 0 && at <= 1 ? at : 0.5;
 }
