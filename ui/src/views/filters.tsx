@@ -24,7 +24,7 @@ interface Props {
 }
 
 function chipText(matcher: Matcher): string {
-  return `${matcher.name} ${matcher.operator} ${matcher.value}`;
+  return `${matcher.name}${matcher.operator}${matcher.value}`;
 }
 
 function SelectorText({ q }: { readonly q: string }) {

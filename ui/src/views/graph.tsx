@@ -174,7 +174,7 @@ export function Graph({ state, chosen, tree, stale, onDetail }: Props) {
       <div class={`panels of-${state.panels.length}`}>
         {state.panels.map((panel) =>
           panel === "flame" ? (
-            <section key="flame" class="panel flame-panel" aria-label={text.view.flame}>
+            <div key="flame" class="panel flame-panel">
               <FlameView
                 model={model}
                 focus={focus}
@@ -190,7 +190,7 @@ export function Graph({ state, chosen, tree, stale, onDetail }: Props) {
                 onSelect={select}
                 onAction={(action, node) => actions[action](node)}
               />
-            </section>
+            </div>
           ) : panel === "table" ? (
             <FunctionTable
               key="table"

@@ -126,7 +126,7 @@ export function RangePicker() {
   const span = spanOf(state.from, state.to);
   const spans: Readonly<Record<string, string>> = text.time.spans;
   const shown = span === null ? writeRange(window.from, window.to, zone) : text.time.last(spans[span] ?? span);
-  const label = `${text.time.range}: ${shown}`;
+  const label = `${text.time.range}: ${shown}${zone === "UTC" ? " UTC" : ""}`;
   return (
     <div class="joined">
       <Popover

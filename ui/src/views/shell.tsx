@@ -122,7 +122,7 @@ export function Shell() {
         </div>
         <div class="header-tools preferences">
           <Menu
-            label={`${text.header.language}: ${text.language}`}
+            label={`${text.header.language}: ${text.language} · ${language.value === "zh" ? "中" : "EN"}`}
             align="end"
             class="button quiet"
             button={<span>{language.value === "zh" ? "中" : "EN"}</span>}

@@ -70,7 +70,8 @@ export function Timeline({ state, chosen, chart, stale, labels }: Props) {
   const pointedValue = whole?.values[at] ?? null;
   const lens = state.lens;
 
-  const setLens = (window: Window | null) => change(writeExplore({ lens: window }), "push");
+  const setLens = (window: Window | null, nudge = false) =>
+    change(writeExplore({ lens: window }), nudge ? "replace" : "push");
   const summary = extent
     ? text.timeline.summary(
         what,
@@ -94,8 +95,7 @@ export function Timeline({ state, chosen, chart, stale, labels }: Props) {
           label={`${text.timeline.groupBy}: ${state.group ?? text.timeline.noGroup}`}
           button={
             <>
-              <span class="soft">{text.timeline.groupBy}</span>
-              <span>{state.group ?? text.timeline.noGroup}</span>
+              <span class="soft">{text.timeline.groupBy}</span> <span>{state.group ?? text.timeline.noGroup}</span>
               <Icon name="down" />
             </>
           }

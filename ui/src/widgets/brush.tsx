@@ -18,7 +18,8 @@ interface Props {
   readonly startLabel: string;
   readonly endLabel: string;
   readonly write: (instant: number) => string;
-  readonly onChoose: (window: Window | null) => void;
+  /** `nudge`: one of many small steps by key, no choice of its own for the way back. */
+  readonly onChoose: (window: Window | null, nudge: boolean) => void;
   readonly onPoint: (instant: number | null) => void;
 }
 
@@ -63,7 +64,7 @@ export function Brush(props: Props) {
     };
     if (event.key === "Escape" && chosen) {
       event.preventDefault();
-      onChoose(null);
+      onChoose(null, false);
       return;
     }
     const step = steps[event.key];
@@ -74,7 +75,7 @@ export function Brush(props: Props) {
     const snapped = Math.round(Math.max(window.from, Math.min(window.to, target)) / step_ms) * step_ms;
     const from = side === "from" ? Math.min(snapped, now.to - step_ms) : now.from;
     const to = side === "to" ? Math.max(snapped, now.from + step_ms) : now.to;
-    onChoose({ from, to });
+    onChoose({ from, to }, chosen !== null);
   };
 
   const handle = (side: "from" | "to", label: string) => {
@@ -123,7 +124,7 @@ export function Brush(props: Props) {
         setDrawn(null);
         if (!start) return;
         if (Math.abs(event.clientX - start.x) < DRAG_MIN_PX) return;
-        onChoose(between(start.at, instantAt(event.clientX)));
+        onChoose(between(start.at, instantAt(event.clientX)), false);
       }}
       onPointerCancel={() => {
         began.current = null;
