@@ -51,6 +51,13 @@ export class ExactSums {
     return (this.high[key] as number) * HIGH + (this.low[key] as number);
   }
 
+  /** All sums as doubles. */
+  numbers(): Float64Array {
+    const numbers = new Float64Array(this.low.length);
+    for (let key = 0; key < numbers.length; key++) numbers[key] = this.number(key);
+    return numbers;
+  }
+
   exact(key: number): bigint {
     // Small sums are exact as doubles, and several big integers fewer each.
     const near = this.number(key);

@@ -36,29 +36,36 @@ export function canCount(model: FlameModel): boolean {
 
 /** All functions: largest self first, then largest total, then by name (of a comparison: by the right side). */
 export function topTable(model: FlameModel): FunctionRow[] {
-  const count = model.frames.size;
   const sums = model.total.map((total, side) => functionSums(model, model.self[side] ?? total, total));
-  const rows: FunctionRow[] = [];
-  for (let frame = 0; frame < count; frame++) {
-    if (frame === model.restFrame) continue;
-    if (sums.every(({ self, total }) => self.isZero(frame) && total.isZero(frame))) continue;
-    rows.push({
-      ...namesOf(model, frame),
-      self: sums.map(({ self }) => self.exact(frame)),
-      total: sums.map(({ total }) => total.exact(frame)),
-    });
-  }
   const last = sums[sums.length - 1];
-  if (!last) return rows;
-  // Doubles first: big integers are compared only where those are equal.
-  return rows.sort(
+  if (!last) return [];
+  const found: number[] = [];
+  for (let frame = 0; frame < model.frames.size; frame++) {
+    if (frame === model.restFrame) continue;
+    if (sums.some(({ self, total }) => !self.isZero(frame) || !total.isZero(frame))) found.push(frame);
+  }
+  const bySelf = largestFirst(last.self);
+  const byTotal = largestFirst(last.total);
+  found.sort(
     (left, right) =>
-      last.self.number(right.frame) - last.self.number(left.frame) ||
-      descending(left.self.at(-1), right.self.at(-1)) ||
-      last.total.number(right.frame) - last.total.number(left.frame) ||
-      descending(left.total.at(-1), right.total.at(-1)) ||
-      ascending(left.name, right.name),
+      bySelf(left, right) || byTotal(left, right) || ascending(nameOfFrame(model, left), nameOfFrame(model, right)),
   );
+  return found.map((frame) => ({
+    ...namesOf(model, frame),
+    self: sums.map((side) => side.self.exact(frame)),
+    total: sums.map((side) => side.total.exact(frame)),
+  }));
+}
+
+/** Compares as doubles; big integers are asked only where those are equal and too large to be exact. */
+function largestFirst(sums: ExactSums): (left: number, right: number) => number {
+  const near = sums.numbers();
+  return (left, right) => {
+    const one = near[left] as number;
+    const other = near[right] as number;
+    if (one !== other) return other - one;
+    return Number.isSafeInteger(one) ? 0 : descending(sums.exact(left), sums.exact(right));
+  };
 }
 
 /** Sums per frame of one side; a total is added where no caller on the path is the same function. */
@@ -182,10 +189,14 @@ class Pairs {
   }
 }
 
+function nameOfFrame(model: FlameModel, frame: number): string {
+  return model.strings[model.frames.name[frame] as number] ?? "";
+}
+
 function namesOf(model: FlameModel, frame: number): { frame: number; name: string; file: string } {
   return {
     frame,
-    name: model.strings[model.frames.name[frame] as number] ?? "",
+    name: nameOfFrame(model, frame),
     file: model.strings[model.frames.file[frame] as number] ?? "",
   };
 }
