@@ -9,6 +9,7 @@ mod activity;
 mod auth;
 mod body;
 mod config;
+mod demo;
 mod door;
 mod files;
 mod limits;
@@ -19,10 +20,13 @@ mod request_log;
 mod run;
 mod self_profile;
 mod ui;
+mod up;
 
 pub use api::BuildInfo;
 pub use config::{
     Config, ConfigError, ConnectionLimits, KEYS, Key, KeyKind, LogFormat, Settings, Token, key_named,
 };
+pub use demo::SHARES as DEMO_SHARES;
 pub use listener::{ClientAddress, ListenerStats, serve};
 pub use run::{Server, ServerError, StartingServer, run};
+pub use up::{DEMO_SERVICE, up};

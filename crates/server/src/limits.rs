@@ -42,6 +42,9 @@ pub(crate) const UI_FILE_BYTES_MAX: u64 = 16 << 20;
 /// Samples per second of CPU time: not in step with work that is done every 10 ms.
 pub(crate) const PROFILE_FREQUENCY: i32 = 99;
 
+/// Length of each profile that `everflame up` takes of itself: two or three are there ten seconds after the start.
+pub(crate) const UP_INTERVAL: Duration = Duration::from_secs(3);
+
 /// Length of a profile where the client names none, as Go has it.
 pub(crate) const PROFILE_SECONDS_DEFAULT: u64 = 30;
 

@@ -67,6 +67,14 @@ impl ServerError {
 /// # Errors
 /// See [`ServerError`].
 pub fn run(config: Config) -> Result<(), ServerError> {
+    run_with(config, |_| Ok(()))
+}
+
+/// As [`run`]; what `begin` makes once the server answers is kept until it is told to stop.
+pub(crate) fn run_with<T>(
+    config: Config,
+    begin: impl FnOnce(&Server) -> Result<T, ServerError>,
+) -> Result<(), ServerError> {
     log::install(&config)?;
     files::raise_open_files_limit();
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -75,12 +83,15 @@ pub fn run(config: Config) -> Result<(), ServerError> {
         .max_blocking_threads(limits::BLOCKING_THREADS_MAX)
         .build()
         .map_err(|error| ServerError::System { what: "threads", reason: error.to_string() })?;
-    let result = runtime.block_on(run_until_signal(config));
+    let result = runtime.block_on(run_until_signal(config, begin));
     runtime.shutdown_timeout(limits::RUNTIME_STOP);
     result
 }
 
-async fn run_until_signal(config: Config) -> Result<(), ServerError> {
+async fn run_until_signal<T>(
+    config: Config,
+    begin: impl FnOnce(&Server) -> Result<T, ServerError>,
+) -> Result<(), ServerError> {
     let mut signals = Signals::new()?;
     let running = tokio::select! {
         running = Server::start(config) => running?,
@@ -89,7 +100,9 @@ async fn run_until_signal(config: Config) -> Result<(), ServerError> {
             return Ok(());
         }
     };
+    let beside = begin(&running)?;
     let name = signals.next().await;
+    drop(beside);
     tracing::info!(signal = name, "stopping: requests under way end first");
     tokio::select! {
         result = running.stop() => result,
@@ -126,6 +139,7 @@ impl Signals {
 pub struct Server {
     address: SocketAddr,
     store: Arc<Store>,
+    state: Arc<ApiState>,
     stop: watch::Sender<bool>,
     serving: JoinHandle<usize>,
 }
@@ -168,6 +182,11 @@ impl Server {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// What its APIs share.
+    pub(crate) fn state(&self) -> Arc<ApiState> {
+        Arc::clone(&self.state)
     }
 
     /// Stops gracefully, see the module's header.
@@ -225,7 +244,7 @@ impl StartingServer {
         ));
         let state = ApiState::new(Arc::clone(&store), engine, api_options(&config));
         own_metrics::register(&state.metrics, stats);
-        door.open(api::router(state).merge(self_profile::router()));
+        door.open(api::router(Arc::clone(&state)).merge(self_profile::router()));
         warn_of_open_door(&config);
         tracing::info!(
             url = %format_args!("http://{address}"),
@@ -233,7 +252,7 @@ impl StartingServer {
             start_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
             "listening"
         );
-        Ok(Server { address, store, stop, serving })
+        Ok(Server { address, store, state, stop, serving })
     }
 }
 

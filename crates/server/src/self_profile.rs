@@ -5,6 +5,8 @@
 //! was allocated before the timer began, and a sample is dropped when another thread is writing one (C077). Names are
 //! looked up after the timer was stopped. One profile at a time; a second request is told to wait.
 //!
+//! `everflame up` takes one after the other and sorts them by thread, see `up`.
+//!
 //! Other kinds (heap, goroutines, …) cannot be measured here and say so.
 
 use std::{
@@ -67,18 +69,37 @@ async fn profile(RawQuery(query): RawQuery) -> Response {
 async fn measured(query: &str) -> Result<Vec<u8>, ApiError> {
     let seconds = seconds(query)?;
     // Start and end take milliseconds (memory for the samples), so neither belongs on the runtime.
-    let running = blocking(Running::start).await?;
+    let running = Running::start_blocking().await?;
     tokio::time::sleep(Duration::from_secs(seconds)).await;
     blocking(move || running.finish()).await
 }
 
 /// A profile that is being taken.
-struct Running {
+pub(crate) struct Running {
     guard: pprof::ProfilerGuard<'static>,
     begun: SystemTime,
 }
 
 impl Running {
+    /// Starts the timer, away from the runtime.
+    pub async fn start_blocking() -> Result<Self, ApiError> {
+        blocking(Self::start).await
+    }
+
+    /// Stops the timer and writes one gzip pprof for each group of threads; `None` where a group has no sample.
+    pub async fn finish_blocking(
+        self,
+        groups: usize,
+        group_of: impl Fn(&str) -> usize + Send + 'static,
+    ) -> Result<Vec<Option<Vec<u8>>>, ApiError> {
+        blocking(move || {
+            let builders = self.builders(groups, group_of)?;
+            let written = |builder: &Builder| formats::gzip(&builder.encode());
+            Ok(builders.iter().map(|builder| (!builder.is_empty()).then(|| written(builder))).collect())
+        })
+        .await
+    }
+
     fn start() -> Result<Self, ApiError> {
         let guard = pprof::ProfilerGuardBuilder::default().frequency(limits::PROFILE_FREQUENCY).build();
         let guard = guard.map_err(|error| match error {
@@ -90,17 +111,28 @@ impl Running {
         Ok(Self { guard, begun: SystemTime::now() })
     }
 
-    /// Stops the timer, looks the names up and writes gzip pprof.
+    /// Stops the timer and writes gzip pprof.
     fn finish(self) -> Result<Vec<u8>, ApiError> {
+        let builders = self.builders(1, |_| 0)?;
+        let body = builders.first().map(Builder::encode).unwrap_or_default();
+        Ok(formats::gzip(&body))
+    }
+
+    /// Stops the timer, looks names up and sorts samples by their thread's group.
+    fn builders(self, groups: usize, group_of: impl Fn(&str) -> usize) -> Result<Vec<Builder>, ApiError> {
         let duration = self.begun.elapsed().unwrap_or_default();
         let report = self.guard.report().build_unresolved();
         drop(self.guard);
         let report = report.map_err(|error| failed(&error))?;
-        let mut builder = Builder::new(self.begun, duration);
+        let mut builders: Vec<Builder> = (0..groups).map(|_| Builder::new(self.begun, duration)).collect();
         for (frames, count) in report.data {
-            builder.add(&pprof::Frames::from(frames), i64::try_from(count).unwrap_or(i64::MAX))?;
+            let frames = pprof::Frames::from(frames);
+            let group = group_of(&frames.thread_name_or_id());
+            if let Some(builder) = builders.get_mut(group) {
+                builder.add(&frames, i64::try_from(count).unwrap_or(i64::MAX))?;
+            }
         }
-        Ok(formats::gzip(&builder.encode()))
+        Ok(builders)
     }
 }
 
@@ -179,6 +211,10 @@ impl Builder {
         self.columns.labels.push(SampleLabel { key, value });
         self.columns.label_ends.push(index(self.columns.labels.len())?);
         Ok(())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.columns.values.is_empty()
     }
 
     /// The location of an address: the functions inlined there, innermost first.

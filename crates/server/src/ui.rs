@@ -169,7 +169,9 @@ fn embedded(asset: &'static Asset, headers: &HeaderMap) -> Response {
                 && !matches!(quality.trim(), "q=0" | "q=0.0" | "q=0.00" | "q=0.000")
         })
     };
-    let (encoding, body) = match (asset.brotli, asset.gzip) {
+    // A tiny file only grows by being packed.
+    let smaller = |form: Option<&'static [u8]>| form.filter(|body| body.len() < asset.plain.len());
+    let (encoding, body) = match (smaller(asset.brotli), smaller(asset.gzip)) {
         (Some(body), _) if accepts("br") => (Some("br"), body),
         (_, Some(body)) if accepts("gzip") => (Some("gzip"), body),
         _ => (None, asset.plain),

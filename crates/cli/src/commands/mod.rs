@@ -12,6 +12,7 @@ mod push;
 mod series;
 mod server;
 mod top;
+mod up;
 
 use std::path::Path;
 
@@ -31,7 +32,7 @@ use crate::{
 #[derive(Debug, Parser)]
 #[command(name = "everflame", version = env!("EVERFLAME_VERSION"), disable_help_subcommand = true)]
 #[command(
-    after_help = "Examples:\n  everflame server --data-dir ./data\n  everflame push cpu.pprof --service api\n  everflame top cpu.pprof\n  everflame flame 'cpu{service_name=\"api\"}' --from now-1h"
+    after_help = "Examples:\n  everflame up\n  everflame server --data-dir ./data\n  everflame push cpu.pprof --service api\n  everflame top cpu.pprof\n  everflame flame 'cpu{service_name=\"api\"}' --from now-1h"
 )]
 pub struct CommandLine {
     /// What to do.
@@ -44,6 +45,8 @@ pub struct CommandLine {
 pub enum Command {
     /// Run the server
     Server(server::Arguments),
+    /// See it: start a server that profiles itself and a small demo, and open its page
+    Up(up::Arguments),
     /// Send profile files to a server
     Push(push::Arguments),
     /// Draw a flame graph: in the terminal, as SVG, as one HTML page
@@ -76,6 +79,7 @@ impl Command {
     pub fn run(self) -> Result<(), Failure> {
         match self {
             Self::Server(arguments) => server::run(&arguments),
+            Self::Up(arguments) => up::run(&arguments),
             Self::Push(arguments) => push::run(&arguments),
             Self::Flame(arguments) => flame::run(&arguments),
             Self::Top(arguments) => top::run(&arguments),

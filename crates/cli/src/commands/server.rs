@@ -88,10 +88,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if let Some(path) = &arguments.config {
         settings.add_file(path).map_err(usage)?;
     }
-    // Variables that are no text cannot name one of our settings.
-    let variables = std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-    settings.add_environment(variables).map_err(usage)?;
+    settings.add_environment(variables()).map_err(usage)?;
     for (name, value) in &arguments.flags {
         settings.add_flag(name, value.clone()).map_err(usage)?;
     }
@@ -101,10 +98,21 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         return output::write_text(None, &settings.to_toml());
     }
     set_up_allocator();
-    server::run(config).map_err(|error: ServerError| match error.exit_code() {
+    server::run(config).map_err(failure)
+}
+
+/// A server's failure as the program's.
+pub(super) fn failure(error: ServerError) -> Failure {
+    match error.exit_code() {
         2 => Failure::Usage(error.to_string()),
         _ => Failure::Failed(error.to_string()),
-    })
+    }
+}
+
+/// Variables of the environment; those that are no text cannot name one of our settings.
+pub(super) fn variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os()
+        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
 }
 
 /// What a server wants of the allocator, which reads its settings from the environment before `main`: freed memory goes
@@ -113,7 +121,7 @@ const ALLOCATOR_SETTINGS: [(&str, &str); 2] = [("MIMALLOC_PURGE_DELAY", "0"), ("
 
 /// Starts the same program over in this process with the allocator's settings, unless they are there (also from the
 /// person who started it). Where that fails the server runs all the same and only needs more memory.
-fn set_up_allocator() {
+pub(super) fn set_up_allocator() {
     use std::os::unix::process::CommandExt;
 
     let missing: Vec<_> =
