@@ -14,7 +14,7 @@ export interface Change {
   /** −1 = all gone, 0 = the same, 1 = all new. */
   readonly change: number;
   readonly word: ChangeWord;
-  /** How many times more (or less): at least 1; 1 for new and gone. */
+  /** Now in units of before: 2 = twice as much, 0.5 = half; 1 for new and gone. */
   readonly times: number;
 }
 
@@ -47,8 +47,7 @@ function wordFor(left: number, right: number, change: number): { word: ChangeWor
   if (left === 0 && right !== 0) return { word: "new", times: 1 };
   if (right === 0 && left !== 0) return { word: "gone", times: 1 };
   if (Math.abs(change) < SAME_BELOW / 2) return { word: "same", times: 1 };
-  const ratio = Math.abs(change > 0 ? right / left : left / right);
-  return { word: change > 0 ? "more" : "less", times: Math.max(1, ratio) };
+  return { word: change > 0 ? "more" : "less", times: Math.abs(right / left) };
 }
 
 /** The totals of a comparison; of one side the same twice. */

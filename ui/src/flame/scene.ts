@@ -74,10 +74,10 @@ export class Scene {
 
   private slot(node: number, frame: number): number {
     if (this.slots) return this.slots[frame] as number;
-    if (node === 0 || frame === this.model.restFrame) return this.look.colourBy === "diff" ? diffStep(0) : 0;
     if (this.look.colourBy === "diff") {
       return diffStep(strengthOf(this.model, node, this.totals, this.look.diffMode));
     }
+    if (node === 0 || frame === this.model.restFrame) return 0;
     const side = this.model.sides - 1;
     const column = this.model.self[side];
     const total = this.totals[side];
@@ -167,8 +167,9 @@ export class Scene {
   }
 }
 
-/** `1.8`, `12`, `340`: how many times, short enough for a box. */
+/** `1.8`, `12`, `0.45`: now in units of before, short enough for a box. */
 export function timesText(times: number): string {
   if (times >= 9.95) return String(Math.round(times));
+  if (times < 0.005) return "<0.01";
   return times < 1.095 ? times.toFixed(2) : times.toFixed(1);
 }

@@ -11,6 +11,7 @@ import { layOut } from "./layout.ts";
 import { decodeFlame } from "./model.ts";
 import { neighbour } from "./moves.ts";
 import { findByPathHash, pathHash } from "./path.ts";
+import { timesText } from "./scene.ts";
 import { flameEn, flameZh } from "./text.ts";
 import { between, clamp, focusOn, reveal, sameView, WHOLE, zoomAt } from "./viewport.ts";
 import { encodeFlame } from "./wire.ts";
@@ -60,12 +61,24 @@ describe("a comparison", () => {
     [5n, 5n, "same", 1],
     [0n, 0n, "same", 1],
     [10n, 18n, "more", 1.8],
-    [18n, 10n, "less", 1.8],
+    [18n, 10n, "less", 1 / 1.8],
   ] as const)("of %s with %s says %s", (left, right, word, times) => {
     const change = compareValues(left, right, [100n, 100n], "absolute");
     expect(change.word).toBe(word);
     expect(change.times).toBeCloseTo(times);
     expect(compareValues(left, right, [100n, 100n], "share").word).toBe(word);
+  });
+
+  test("is written short", () => {
+    expect([1.8, 12.4, 340, 1.07, 0.5, 0.001, 9.96].map(timesText)).toEqual([
+      "1.8",
+      "12",
+      "340",
+      "1.07",
+      "0.50",
+      "<0.01",
+      "10",
+    ]);
   });
 
   test("in shares ignores that everything grew", () => {
@@ -279,7 +292,7 @@ describe("for a screen reader", () => {
     const diff = modelFrom(["", [0, 0], ["a", [10, 30]], ["b", [10, 10]]]);
     expect(detailTexts(diff, 1, 0, "share", text).slice(0, 2)).toEqual([
       "before 10 ns (50.0 %) → now 30 ns (75.0 %)",
-      "×1.5 more",
+      "×1.5",
     ]);
   });
   test("a stack is copied as text, names as they are shown", () => {

@@ -32,7 +32,7 @@ export interface FlameText {
     same: string;
     new: string;
     gone: string;
-    /** Ratio of the shares or values, such as `1.8`. */
+    /** Now in units of before, such as `1.8` or `0.45`. */
     more: (times: string) => string;
     less: (times: string) => string;
   }>;
@@ -74,8 +74,8 @@ export const flameEn = (numbers: FlameNumbers): FlameText => ({
     same: "same",
     new: "new",
     gone: "gone",
-    more: (times) => `×${times} more`,
-    less: (times) => `×${times} less`,
+    more: (times) => `×${times}`,
+    less: (times) => `×${times}`,
   },
   legend: { less: "less than before", same: "same", more: "more than before", gone: "gone" },
   crumbs: "Path of the focus",
@@ -115,8 +115,8 @@ export const flameZh = (numbers: FlameNumbers): FlameText => ({
     same: "不变",
     new: "新增",
     gone: "消失",
-    more: (times) => `增至 ${times} 倍`,
-    less: (times) => `降至 1/${times}`,
+    more: (times) => `${times} 倍`,
+    less: (times) => `${times} 倍`,
   },
   legend: { less: "比之前少", same: "不变", more: "比之前多", gone: "消失" },
   crumbs: "聚焦路径",
