@@ -18,7 +18,7 @@ import {
 import "../src/theme/theme.css";
 import { measureAll } from "./figures.ts";
 import { diffParts, oddParts } from "./shapes.ts";
-import { partsOf, randomTree } from "./tree.ts";
+import { foldedOf, partsOf, randomTree } from "./tree.ts";
 
 const asked = new URLSearchParams(location.search);
 document.documentElement.dataset["theme"] = asked.get("theme") ?? "light";
@@ -62,6 +62,8 @@ if (root && tree) {
 declare global {
   interface Window {
     measureAll: typeof measureAll;
+    foldedTree: (size: number) => string;
   }
 }
 window.measureAll = measureAll;
+window.foldedTree = (size) => foldedOf(randomTree(size));

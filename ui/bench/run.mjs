@@ -1,5 +1,6 @@
 // `npm run bench` = `make bench-ui`: builds the bench page, opens it in headless Chromium without a GPU and prints one
-// line per budget: ok or short, value, limit, ratio to a bare loop. Ends with 1 when something is short.
+// line per budget: ok or short, value, limit, ratio to a bare loop. Then the sizes of the built page, and the page itself
+// on a real server. A word as argument runs the lines with that word alone. Ends with 1 when something is short.
 // `node bench/run.mjs --look DIR NAME=QUERY…` takes pictures instead.
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -8,6 +9,7 @@ import { tmpdir } from "node:os";
 import { extname, join } from "node:path";
 import { chromium } from "playwright-core";
 import { build } from "vite";
+import { pageFigures, sizeFigures } from "./page.mjs";
 
 const root = new URL("../", import.meta.url).pathname;
 const KINDS = { ".html": "text/html; charset=utf-8", ".js": "text/javascript", ".css": "text/css" };
@@ -61,24 +63,33 @@ async function withBrowser(act) {
   }
 }
 
-async function bench() {
-  const short = await withBrowser(async (browser, url) => {
+function print(figure) {
+  const ok = figure.value <= figure.limit;
+  const value = Number.isInteger(figure.value) ? String(figure.value) : figure.value.toFixed(2);
+  const ratio = figure.ratio ? `   ${figure.ratio.toFixed(1)} × a bare loop` : "";
+  const amount = `${value.padStart(8)} ${figure.unit.padEnd(3)} of ${String(figure.limit).padStart(5)}`;
+  console.log(`${ok ? "ok   " : "short"} ${amount}   ${figure.name}${ratio}`);
+  return ok;
+}
+
+async function bench(only) {
+  const wanted = (figure) => !only || figure.name.includes(only);
+  let short = 0;
+  const printAll = (figures) => {
+    for (const figure of figures.filter(wanted)) if (!print(figure)) short += 1;
+  };
+  await withBrowser(async (browser, url) => {
     const context = await browser.newContext({ viewport: { width: 1_440, height: 900 }, deviceScaleFactor: 1 });
-    let failed = 0;
     for (const size of [100_000, 1_000_000]) {
       const page = await context.newPage();
       await page.goto(url);
-      for (const figure of await page.evaluate((nodes) => window.measureAll(nodes), size)) {
-        const ok = figure.value <= figure.limit;
-        failed += ok ? 0 : 1;
-        const value = Number.isInteger(figure.value) ? String(figure.value) : figure.value.toFixed(2);
-        const ratio = figure.ratio === null ? "" : `   ${figure.ratio.toFixed(1)} × a bare loop`;
-        const amount = `${value.padStart(8)} ${figure.unit.padEnd(2)} of ${String(figure.limit).padStart(5)}`;
-        console.log(`${ok ? "ok   " : "short"} ${amount}   ${figure.name}${ratio}`);
-      }
+      printAll(await page.evaluate((nodes) => window.measureAll(nodes), size));
       await page.close();
     }
-    return failed;
+    printAll(sizeFigures());
+    const page = await context.newPage();
+    await page.goto(url);
+    printAll(await pageFigures(context, await page.evaluate((nodes) => window.foldedTree(nodes), 100_000)));
   });
   process.exitCode = short === 0 ? 0 : 1;
 }
@@ -111,4 +122,4 @@ async function look([folder, ...views]) {
 }
 
 const [mode, ...rest] = process.argv.slice(2);
-await (mode === "--look" ? look(rest) : bench());
+await (mode === "--look" ? look(rest) : bench(mode));

@@ -148,3 +148,17 @@ export function partsOf(tree: Tree, meta: Readonly<Record<string, unknown>> = {}
     self: [selfs],
   };
 }
+
+/** The same tree as folded stacks with short names, as a server takes them; values in samples. */
+export function foldedOf(tree: Tree): string {
+  const paths: string[] = [""];
+  const lines: string[] = [];
+  for (let node = 1; node < tree.parent.length; node++) {
+    const above = paths[tree.parent[node] as number] as string;
+    const name = `p${(tree.name[node] as number) % 97}::f${tree.name[node]}`;
+    paths[node] = above === "" ? name : `${above};${name}`;
+    const samples = Math.round((tree.self[node] as number) / 10_000);
+    if (samples > 0) lines.push(`${paths[node]} ${samples}`);
+  }
+  return lines.join("\n");
+}
