@@ -11,6 +11,14 @@ const root = new URL("../", import.meta.url).pathname;
 const app = join(root, "dist/app");
 const ROUNDS = 4;
 
+export const PAGE_LINES = [
+  "click on a service to its picture, 100 k nodes",
+  "elements on Explore",
+  "rows of tables alive",
+  "items of the accessible tree",
+  "requests to other origins",
+];
+
 /** The lines of the size script as figures. */
 export function sizeFigures() {
   if (!existsSync(join(app, "index.html"))) execFileSync("npm", ["run", "--silent", "build"], { cwd: root });
@@ -86,14 +94,14 @@ export async function pageFigures(context, folded) {
       const visit = await visitOnce(context, server.url);
       if (best === null || visit.time < best.time) best = visit;
     }
-    const figure = (name, value, limit, unit = "") => ({ name, value, limit, unit });
-    return [
-      figure("click on a service to its picture, 100 k nodes", best.time, 400, "ms"),
-      figure("elements on Explore", best.all, 1_500),
-      figure("rows of tables alive", best.rows, 60),
-      figure("items of the accessible tree", best.items, 40),
-      figure("requests to other origins", best.strangers, 0),
-    ];
+    const { time, all, rows, items, strangers } = best;
+    const limits = [400, 1_500, 60, 40, 0];
+    return [time, all, rows, items, strangers].map((value, at) => ({
+      name: PAGE_LINES[at],
+      value,
+      limit: limits[at],
+      unit: at === 0 ? "ms" : "",
+    }));
   } finally {
     await server.stop();
   }

@@ -86,7 +86,7 @@ function sharePer(column: Column, size: number): number {
  * stand widest first, or children that do not fit into their parent (negative values; sums that do not hold).
  */
 function placeInOrder(model: FlameModel, total: Column, rowStart: Uint32Array): Placed | null {
-  const { size, depth, parent } = model;
+  const { size, depth } = model;
   const places = emptyPlaces(size);
   const { node: nodes, position, children, left, width } = places;
   // Per row: the next position, where the next sibling begins, how wide the one before is, where the parent ends.
@@ -111,7 +111,7 @@ function placeInOrder(model: FlameModel, total: Column, rowStart: Uint32Array): 
     before[row + 1] = Number.POSITIVE_INFINITY;
     limit[row + 1] = begin + own;
     if (node !== 0) {
-      const above = position[parent[node] as number] as number;
+      const above = (next[row - 1] as number) - 1;
       if (children[above] === 0) children[above] = at;
     }
   }

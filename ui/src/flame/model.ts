@@ -1,5 +1,5 @@
-// From a flame reply's bytes to the model: views over the buffer, nothing copied but names, and two columns that every
-// other module needs (parent, end). A reply that is cut, bent or made up is refused with the reason; what is returned
+// From a flame reply's bytes to the model: views over the buffer, nothing copied but names, and two columns that other
+// modules need (parent, end). A reply that is cut, bent or made up is refused with the reason; what is returned
 // can be walked without further checks. Boxes of what the server left out become nodes, so that they are drawn, hit
 // and read like others.
 
@@ -42,11 +42,39 @@ export function decodeFlame(buffer: ArrayBuffer): FlameModel {
   const told = { meta, sides, pruned, inverted: (sections.flags & FLAG.inverted) !== 0, strings } as const;
   const tree = index(nodes, frames.size);
   if (!rest || rest.parent.length === 0) {
-    return { ...told, frames, ...nodes, ...tree, size: nodes.depth.length, rest: new Map(), restFrame: -1 };
+    return withEnds({ ...told, frames, ...nodes, ...tree, size: nodes.depth.length, rest: new Map(), restFrame: -1 });
   }
-  const whole = withRest(nodes, tree.end, rest, frames.size);
+  const whole = withRest(nodes, endsOf(tree.parent), rest, frames.size);
   const withPseudo = addPseudoFrame(frames);
-  return { ...told, frames: withPseudo, ...whole, ...index(whole, withPseudo.size), restFrame: frames.size };
+  return withEnds({
+    ...told,
+    frames: withPseudo,
+    ...whole,
+    ...index(whole, withPseudo.size),
+    restFrame: frames.size,
+  });
+}
+
+/** The column `end` costs a million nodes some milliseconds and only a search asks for it: it is made then. */
+function withEnds(model: Omit<FlameModel, "end">): FlameModel {
+  let ends: Uint32Array | null = null;
+  return Object.defineProperty(model as FlameModel, "end", {
+    enumerable: true,
+    get: () => {
+      ends ??= endsOf(model.parent);
+      return ends;
+    },
+  });
+}
+
+function endsOf(parent: Uint32Array): Uint32Array {
+  const end = new Uint32Array(parent.length);
+  for (let node = parent.length - 1; node >= 0; node--) {
+    if (end[node] === 0) end[node] = node + 1;
+    const above = parent[node] as number;
+    if (end[above] === 0) end[above] = end[node] as number;
+  }
+  return end;
 }
 
 /** The table of sections, checked. */
@@ -241,12 +269,11 @@ function readMeta(text: string, sides: number): FlameMeta {
   };
 }
 
-/** Parent and end of every node; refuses steps down by more than one, a second root and unknown frames. */
-function index(nodes: Nodes, frameCount: number): Pick<FlameModel, "parent" | "end" | "depthMax"> {
+/** The parent of every node; refuses steps down by more than one, a second root and unknown frames. */
+function index(nodes: Nodes, frameCount: number): Pick<FlameModel, "parent" | "depthMax"> {
   const { depth, frame } = nodes;
   const size = depth.length;
   const parent = new Uint32Array(size);
-  const end = new Uint32Array(size);
   const open = new Uint32Array(65_537);
   if (depth[0] !== 0) throw new FlameFormatError("node 0 is not the root");
   let before = 0;
@@ -260,15 +287,13 @@ function index(nodes: Nodes, frameCount: number): Pick<FlameModel, "parent" | "e
       if (own === 0 || own > before + 1) {
         throw new FlameFormatError(`node ${node} of depth ${own} follows one of depth ${before}`);
       }
-      for (let closed = own; closed <= before; closed++) end[open[closed] as number] = node;
       parent[node] = open[own - 1] as number;
     }
     open[own] = node;
     if (own > depthMax) depthMax = own;
     before = own;
   }
-  for (let closed = 0; closed <= before; closed++) end[open[closed] as number] = size;
-  return { parent, end, depthMax };
+  return { parent, depthMax };
 }
 
 /** Puts a node for each rest behind the last node below its parent. */
