@@ -4,6 +4,7 @@
 #   make run           build with the web page, then `everflame up`: a live flame graph at the address that it prints
 #   make fixtures      start a server, push the recorded fixtures, show a flame graph in the terminal
 #   make ui            build the web page into ui/dist/app, from where cargo takes it
+#   make e2e           the tests of the web page in a browser alone; make screenshots takes pictures of it
 #   make bench         one line per figure; make bench ONLY=decode runs one
 #   make bench-ui      the same for the web page, in a browser
 #   make bench-server  the release binary under load (needs ../shared and Go)
@@ -21,7 +22,7 @@ DATA_DIR ?=
 
 target_dir := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
-.PHONY: all setup test run fixtures ui ui-check e2e bench bench-ui bench-server lint fmt fuzz clean
+.PHONY: all setup test run fixtures ui ui-check e2e screenshots bench bench-ui bench-server lint fmt fuzz clean
 
 all: test
 
@@ -62,11 +63,11 @@ ui-check: $(ui_packages)
 	cd ui && npm run size
 
 # The program of the tests serves (one build for all tests); EVERFLAME_PROGRAM and CHROMIUM name others.
-e2e: $(ui_packages)
-	@scripts/setup node chromium
+e2e screenshots: ui
+	@scripts/setup base node chromium
 	cargo build --locked --package cli
 	cd ui && EVERFLAME_BIN="$${EVERFLAME_PROGRAM:-$(target_dir)/debug/everflame}" \
-		CHROMIUM="$${CHROMIUM:-$$(command -v chromium)}" npm run e2e
+		CHROMIUM="$${CHROMIUM:-$$(command -v chromium)}" npm run $@
 
 run:
 	@scripts/setup base node
@@ -83,9 +84,11 @@ fixtures:
 bench:
 	@MIMALLOC_PURGE_DELAY=-1 cargo run --locked --release --quiet --package benches --bin bench -- $(ONLY)
 
-bench-ui: $(ui_packages)
-	@scripts/setup node chromium
-	@cd ui && CHROMIUM="$${CHROMIUM:-$$(command -v chromium)}" npm run --silent bench -- $(ONLY)
+bench-ui: ui
+	@scripts/setup base node chromium
+	@cargo build --locked --release --package cli
+	@cd ui && EVERFLAME_BIN="$(target_dir)/release/everflame" \
+		CHROMIUM="$${CHROMIUM:-$$(command -v chromium)}" npm run --silent bench -- $(ONLY)
 
 bench-server: setup
 	@cargo build --locked --release --package cli

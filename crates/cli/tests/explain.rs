@@ -61,7 +61,10 @@ fn every_way_to_be_refused_is_told_with_its_sentence() {
     ] {
         assert!(refused.contains(&expected), "{expected} is not in {refused:#?}");
     }
-    assert!(refused.iter().any(|one| one[1] == "push" && one[2] == "rpc"), "{refused:#?}");
+    assert!(
+        refused.iter().any(|one| one[1] == "push" && one[2] == "rpc" && one[3] == "agent/2"),
+        "{refused:#?}"
+    );
     assert_eq!(refused.len(), 6, "{refused:#?}");
     for one in reply["refused"].as_array().unwrap() {
         assert!(!one["example"].as_str().unwrap().is_empty(), "{one}");
