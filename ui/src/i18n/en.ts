@@ -248,6 +248,8 @@ export const en = {
     svg: "Drawing (SVG)",
     html: "Page of its own (HTML)",
     pprof: "Data (pprof)",
+    rowsLeftOut: (n: number, shown: string) => `${shown} deeper row${s(n)} left out`,
+    failed: "The file could not be made",
     copied: (what: string) => `Copied: ${what}`,
     notCopied: "The browser does not allow copying; here is the text",
     saved: (name: string) => `Saved ${name}`,

@@ -244,6 +244,8 @@ export const zh: Text = {
     svg: "矢量图（SVG）",
     html: "独立网页（HTML）",
     pprof: "数据（pprof）",
+    rowsLeftOut: (_, shown) => `省略了更深的 ${shown} 行`,
+    failed: "无法生成文件",
     copied: (what) => `已复制：${what}`,
     notCopied: "浏览器不允许复制，文本如下",
     saved: (name) => `已保存 ${name}`,

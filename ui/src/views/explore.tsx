@@ -100,7 +100,7 @@ export function ExplorePage() {
         <Filters state={state} chosen={chosen} services={services} series={series} />
         <div class="tools">
           <CompareMenu state={state} inner={chosen.inner} />
-          <OutMenu chosen={chosen} />
+          <OutMenu state={state} chosen={chosen} tree={empty ? null : tree} />
         </div>
       </div>
       {chosen.unknownType ? (

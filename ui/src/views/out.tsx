@@ -2,15 +2,20 @@
 // anywhere but to the reader's own disk and clipboard.
 
 import { pprofAddress } from "../data/api.ts";
-import { useText } from "../i18n/index.ts";
+import type { Tree } from "../data/flame.ts";
+import { useFlameText } from "../i18n/flame.ts";
+import { typeName, useNumbers, useText } from "../i18n/index.ts";
+import type { FileKind } from "../out/save.ts";
 import { commandLine, curlLine } from "../state/commands.ts";
 import { type Explore, writeExplore } from "../state/explore.ts";
 import type { Chosen } from "../state/selection.ts";
-import { writeTime } from "../state/time.ts";
+import { type Window, writeTime } from "../state/time.ts";
 import { changed, place, wholeAddress } from "../state/url.ts";
+import { announce } from "../widgets/announce.tsx";
 import { copyText } from "../widgets/copy.ts";
 import { Icon } from "../widgets/icon.tsx";
 import { Menu } from "../widgets/menu.tsx";
+import { useZone, writeRange } from "./range.tsx";
 
 /** The link with relative times made absolute: everyone who opens it sees the same. */
 export function frozenLink(chosen: Chosen, more: Partial<Explore> = {}): string {
@@ -29,15 +34,42 @@ function fileName(chosen: Chosen, ending: string): string {
 }
 
 interface Props {
+  readonly state: Explore;
   readonly chosen: Chosen;
+  readonly tree: Tree | null;
 }
 
-export function OutMenu({ chosen }: Props) {
+export function OutMenu({ state, chosen, tree }: Props) {
   const text = useText();
+  const numbers = useNumbers();
+  const zone = useZone();
+  const flameText = useFlameText(tree?.model.meta.unit ?? "");
   const { selection, baseline } = chosen;
   const copy = (content: string, what: string) => void copyText(content, text.out.copied(what), text.out.notCopied);
   const server = new URL(".", document.baseURI).href.replace(/\/$/, "");
   const none = selection === null;
+  const save = async (kind: FileKind) => {
+    if (!tree) return;
+    const name = fileName(chosen, kind);
+    const range = (window: Window) => writeRange(window.from, window.to, zone);
+    const facts = {
+      title: [chosen.service ?? text.filters.allServices, typeName(text, chosen.type)].join(" · "),
+      lines: [
+        baseline ? `${range(baseline.window)} → ${range(chosen.inner)}` : range(chosen.inner),
+        [selection?.q ?? "", text.trust.profiles(tree.stats.profiles, numbers.count(tree.stats.profiles))]
+          .filter(Boolean)
+          .join(" · "),
+      ],
+      language: document.documentElement.lang,
+    };
+    try {
+      const out = await import("../out/save.ts");
+      await out.save({ kind, name, tree, state, facts, text, flameText, numbers });
+      announce(text.out.saved(name), true);
+    } catch (error) {
+      announce(`${text.out.failed}: ${error instanceof Error ? error.message : String(error)}`, true);
+    }
+  };
   return (
     <Menu
       label={text.out.share}
@@ -80,6 +112,12 @@ export function OutMenu({ chosen }: Props) {
         {
           title: text.out.export,
           items: [
+            ...(["png", "svg", "html"] as const).map((kind) => ({
+              key: kind,
+              label: text.out[kind],
+              disabled: tree === null,
+              act: () => void save(kind),
+            })),
             {
               key: "pprof",
               label: text.out.pprof,

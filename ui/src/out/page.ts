@@ -1,0 +1,79 @@
+// One HTML file with a whole tree in it: data, words, and a small script to look at them, for mails and tickets. It needs
+// no server and asks nobody; its policy forbids it. A comparison is written as what it is now, with what it was beside.
+
+import { type FlameModel, packageSlots } from "../flame/index.ts";
+import type { Text } from "../i18n/en.ts";
+import type { Numbers } from "../state/format.ts";
+import script from "./viewer.js?raw";
+
+const STYLE = `:root{color-scheme:light dark;font:13px/1.5 system-ui,sans-serif}body{margin:16px}h1{font-size:18px;margin:0}
+p{margin:4px 0}#picture{position:relative;overflow:hidden;margin:8px 0}
+.box{position:absolute;height:19px;border:0;padding:0 3px;overflow:hidden;white-space:nowrap;text-align:left;cursor:pointer;
+font:12px/19px ui-monospace,monospace;border-radius:1px;background:hsl(var(--h) 55% 85%);color:#16191f}
+.box:focus-visible{outline:2px solid #1f5fbf;z-index:1}.match{background:#b3007d;color:#fff}
+#line{position:sticky;bottom:0;background:Canvas;padding:4px 0}input{font:inherit;padding:3px 8px;width:260px}
+@media(prefers-color-scheme:dark){.box{background:hsl(var(--h) 30% 28%);color:#e8eaee}.match{background:#b3007d;color:#fff}}`;
+
+/** Text for HTML; also right inside an attribute. */
+function escaped(text: string): string {
+  return text.replace(/[&<>"']/g, (letter) => `&#${letter.charCodeAt(0)};`);
+}
+
+/** JSON that may stand in a script element: no name can end it. */
+function inert(value: unknown): string {
+  return JSON.stringify(value)
+    .replaceAll("<", "\\u003c")
+    .replaceAll("\u2028", "\\u2028")
+    .replaceAll("\u2029", "\\u2029");
+}
+
+export interface PageFacts {
+  readonly title: string;
+  /** What was asked and of how much: one line each. */
+  readonly lines: readonly string[];
+  readonly language: string;
+}
+
+const HUES = 24;
+
+export function pageOf(model: FlameModel, facts: PageFacts, text: Text, numbers: Numbers): string {
+  const side = model.sides - 1;
+  const { frames, strings } = model;
+  const slots = packageSlots(model);
+  const all = Array.from({ length: model.size }, (_, node) => node);
+  const column = (columns: FlameModel["total"]) => all.map((node) => columns[side]?.exact[node] ?? 0n);
+  const totals = column(model.total);
+  const data = {
+    names: Array.from({ length: frames.size }, (_, frame) => strings[frames.name[frame] ?? 0] ?? ""),
+    hue: Array.from(slots, (slot) => Math.round(((slot % HUES) * 360) / HUES)),
+    depth: Array.from(model.depth),
+    name: Array.from(model.frame),
+    total: totals.map(Number),
+    self: column(model.self).map(Number),
+    shown: totals.map((value, node) => {
+      const now = numbers.value(value, model.meta.unit);
+      return side === 0 ? now : `${numbers.value(model.total[0]?.exact[node] ?? 0n, model.meta.unit)} → ${now}`;
+    }),
+    words: { total: text.table.total, self: text.table.self },
+  };
+  return `<!doctype html>
+<html lang="${facts.language}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
+<title>${escaped(facts.title)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<h1>${escaped(facts.title)}</h1>
+${facts.lines.map((line) => `<p>${escaped(line)}</p>`).join("\n")}
+<p><input id="search" type="search" aria-label="${escaped(text.view.search)}" placeholder="${escaped(text.view.search)}"> <b id="found" role="status"></b></p>
+<div id="picture"></div>
+<p id="line"></p>
+<script type="application/json" id="data">${inert(data)}</script>
+<script>${script.replaceAll("</", "<\\/")}</script>
+</body>
+</html>
+`;
+}
