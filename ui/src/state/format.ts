@@ -80,7 +80,8 @@ export function numbersFor(language: Language): Numbers {
   const time = (value_ns: number): string => {
     const size = Math.abs(value_ns);
     const [name, factor] = TIMES.find(([, factor]) => size >= factor * 0.9995) ?? ["ns", 1];
-    return `${three(value_ns / factor)} ${name}`;
+    const scaled = value_ns / factor;
+    return `${name === "ns" && Number.isInteger(scaled) ? signed(whole.format(scaled)) : three(scaled)} ${name}`;
   };
 
   const value = (amount: Whole, unit: string): string => {
