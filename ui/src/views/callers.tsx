@@ -104,7 +104,7 @@ export function CallersPanel({ model, fn, around, diffBy, onChoose, onClose }: P
   );
   const selfShare = share(value(around.self));
   return (
-    <section class="panel callers" aria-label={text.callers.title(fn)}>
+    <div class="panel callers">
       {head}
       {missing ? (
         <p class="note padded">{text.callers.notThere}</p>
@@ -139,13 +139,13 @@ export function CallersPanel({ model, fn, around, diffBy, onChoose, onClose }: P
           {selfShare > 0 && around.callees.length > 0 ? (
             <div class="neighbour itself">
               <span class="fill" style={{ width: `${(Math.min(1, selfShare) * 100).toFixed(2)}%` }} />
-              <span class="faint">{text.callers.itself}</span>
+              <span class="itself-name">{text.callers.itself}</span>
               <span class="number">{numbers.value(value(around.self), unit)}</span>
               <span class="number share">{numbers.share(selfShare)}</span>
             </div>
           ) : null}
         </div>
       )}
-    </section>
+    </div>
   );
 }

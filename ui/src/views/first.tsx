@@ -8,7 +8,7 @@ function Command({ title, command }: { readonly title: string; readonly command:
   const text = useText();
   return (
     <div class="command">
-      <h3>{title}</h3>
+      <h2>{title}</h2>
       <div class="command-row">
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long command scrolls, by keyboard too. */}
         <pre tabIndex={0}>{command}</pre>

@@ -22,6 +22,54 @@ function Keys({ keys }: { readonly keys: ReadonlyArray<readonly [names: string, 
   );
 }
 
+function HelpContent() {
+  const { help } = useText();
+  return (
+    <>
+      <h2>{help.anywhere}</h2>
+      <Keys
+        keys={[
+          ["?", help.keys.help],
+          ["/", help.keys.search],
+        ]}
+      />
+      <h2>{help.graph}</h2>
+      <Keys
+        keys={[
+          ["↑ ↓ ← →", help.keys.move],
+          ["Enter", help.keys.focus],
+          ["Esc", help.keys.out],
+          ["Home", help.keys.root],
+          ["+ - 0", help.keys.zoom],
+          ["w a s d", help.keys.pan],
+          ["n N", help.keys.match],
+          ["Shift+F10", help.keys.actions],
+          ["y Y", help.keys.copy],
+          ["o", help.keys.turn],
+          ["b", help.keys.colour],
+        ]}
+      />
+      <h2>{help.chart}</h2>
+      <Keys keys={[["← → PgUp PgDn", help.keys.handle]]} />
+      <h2>{help.glossary}</h2>
+      <p>{help.self}</p>
+      <p>{help.total}</p>
+      <p>{help.colours}</p>
+    </>
+  );
+}
+
+/** The same as a page, for links to it. */
+export function HelpPage() {
+  const { help } = useText();
+  return (
+    <section class="page help" aria-labelledby="help-title">
+      <h1 id="help-title">{help.title}</h1>
+      <HelpContent />
+    </section>
+  );
+}
+
 export function HelpDialog() {
   const { help } = useText();
   const dialog = useRef<HTMLDialogElement>(null);
@@ -42,35 +90,7 @@ export function HelpDialog() {
           <Icon name="close" />
         </button>
       </header>
-      <h3>{help.anywhere}</h3>
-      <Keys
-        keys={[
-          ["?", help.keys.help],
-          ["/", help.keys.search],
-        ]}
-      />
-      <h3>{help.graph}</h3>
-      <Keys
-        keys={[
-          ["↑ ↓ ← →", help.keys.move],
-          ["Enter", help.keys.focus],
-          ["Esc", help.keys.out],
-          ["Home", help.keys.root],
-          ["+ - 0", help.keys.zoom],
-          ["w a s d", help.keys.pan],
-          ["n N", help.keys.match],
-          ["Shift+F10", help.keys.actions],
-          ["y Y", help.keys.copy],
-          ["o", help.keys.turn],
-          ["b", help.keys.colour],
-        ]}
-      />
-      <h3>{help.chart}</h3>
-      <Keys keys={[["← → PgUp PgDn", help.keys.handle]]} />
-      <h3>{help.glossary}</h3>
-      <p>{help.self}</p>
-      <p>{help.total}</p>
-      <p>{help.colours}</p>
+      <HelpContent />
     </dialog>
   );
 }

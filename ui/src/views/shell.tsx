@@ -17,6 +17,7 @@ import { RangePicker } from "./range.tsx";
 const ServicesPage = lazy(async () => (await import("./services.tsx")).ServicesPage);
 const ExplorePage = lazy(async () => (await import("./explore.tsx")).ExplorePage);
 const MissingPage = lazy(async () => (await import("./missing.tsx")).MissingPage);
+const HelpPage = lazy(async () => (await import("./help.tsx")).HelpPage);
 const HelpDialog = lazy(async () => (await import("./help.tsx")).HelpDialog);
 
 /** What goes along from page to page: the range, and what belongs to it. */
@@ -32,6 +33,7 @@ function Page({ path }: { readonly path: string }) {
   if (path === "") return <ServicesPage />;
   if (path === "explore") return <ExplorePage />;
   if (path === "status/ingest") return <MissingPage />;
+  if (path === "help") return <HelpPage />;
   return (
     <section class="state">
       <h1>{text.states.unknownPage}</h1>
