@@ -111,6 +111,7 @@ async function look([folder, ...views]) {
         viewport: { width, height },
         deviceScaleFactor: Number(asked.get("ratio") ?? 1),
       });
+      if (asked.has("forced")) await page.emulateMedia({ forcedColors: "active" });
       page.on("pageerror", (error) => console.log(`${name}: ${error.stack}`));
       await page.goto(`${url}?${query}`);
       await page.waitForSelector("[data-pictures]");

@@ -27,6 +27,8 @@ export interface Palette {
   readonly matchInk: string;
   readonly outline: string;
   readonly hatch: string;
+  /** Boxes have an edge of this colour and nothing fades; empty where fills tell them apart. */
+  readonly edge: string;
 }
 
 type Rgb = readonly [number, number, number];
@@ -97,6 +99,7 @@ function theme(isDark: boolean): Palette {
     matchInk: isDark ? "#16191f" : "#ffffff",
     outline: isDark ? "#ffffff" : "#0b1020",
     hatch: isDark ? "#ffffff26" : "#00000024",
+    edge: "",
   };
 }
 
@@ -106,7 +109,7 @@ export const DARK = theme(true);
 /** In forced colours the system's own: boxes are told apart by their edges, found ones are filled. */
 export const FORCED: Palette = {
   ...LIGHT,
-  ground: "CanvasText",
+  ground: "Canvas",
   ink: "CanvasText",
   ring: steps(RING_SIZE).map(() => "Canvas"),
   kernel: "Canvas",
@@ -119,6 +122,7 @@ export const FORCED: Palette = {
   matchInk: "HighlightText",
   outline: "Highlight",
   hatch: "GrayText",
+  edge: "CanvasText",
 };
 
 /** The hash of a package's name that every release and every picture shares: FNV-1a of the bytes, folded. */

@@ -120,9 +120,20 @@ function fillBoxes(brush: Brush, scene: Scene, boxes: Boxes, canvas: Canvas): vo
   brush.globalAlpha = 1;
 }
 
-/** Lines across, and edges round the chosen function's boxes. */
+/** Edges where colours do not tell boxes apart, lines across, and edges round the chosen function's boxes. */
 function markBoxes(brush: Brush, scene: Scene, boxes: Boxes, canvas: Canvas, hatch: CanvasPattern | string): void {
   const gap = Math.max(1, Math.round(canvas.ratio));
+  const { edge } = scene.look.palette;
+  if (edge !== "") {
+    brush.strokeStyle = edge;
+    brush.lineWidth = gap;
+    for (let index = 0; index < boxes.count; index++) {
+      const width = (boxes.width[index] as number) - gap;
+      if (width < gap * 2) continue;
+      const y = rowTop(canvas, boxes.row[index] as number);
+      brush.strokeRect((boxes.x[index] as number) + gap / 2, y + gap / 2, width - gap, canvas.rowHeight - gap * 2);
+    }
+  }
   brush.fillStyle = hatch;
   for (let index = 0; index < boxes.count; index++) {
     const width = boxes.width[index] as number;

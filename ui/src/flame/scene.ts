@@ -98,11 +98,12 @@ export class Scene {
 
   ink(bucket: number): string {
     const { palette } = this.look;
-    return bucket === BUCKET.match ? palette.matchInk : palette.ink;
+    const isMatch = (bucket & (BUCKET.faded - 1)) === BUCKET.match;
+    return isMatch && !this.isFaded(bucket) ? palette.matchInk : palette.ink;
   }
 
   isFaded(bucket: number): boolean {
-    return bucket >= BUCKET.faded;
+    return bucket >= BUCKET.faded && this.look.palette.edge === "";
   }
 
   /** Boxes without symbols, of what was left out, and of what is gone have lines across. */

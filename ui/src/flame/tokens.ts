@@ -5,11 +5,10 @@ import { DARK, FORCED, LIGHT, type Palette } from "./colour.ts";
 
 const FONT = 'ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace';
 
-/** The palette for where an element stands now. */
+/** The palette for where an element stands now; the page's own before it stands anywhere. */
 export function readPalette(element: Element | null): Palette {
   if (matchMedia("(forced-colors: active)").matches) return FORCED;
-  if (!element) return LIGHT;
-  const style = getComputedStyle(element);
+  const style = getComputedStyle(element ?? document.documentElement);
   const base = style.colorScheme.includes("dark") ? DARK : LIGHT;
   const ground = style.getPropertyValue("--panel").trim();
   return ground === "" ? base : { ...base, ground };
