@@ -1,11 +1,9 @@
-// The flame graph in the page: hovering draws nothing, the document stays small, names of all kinds harm nothing, and
-// mouse, wheel and fingers do what they say.
+// The flame graph in the page: hovering draws nothing, the picture is no higher than its place, and mouse, wheel, fingers
+// and keys do what they say.
 
 import type { Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
+import { afterAll, describe, expect, inject, test } from "vitest";
 import { CART, closeBrowser, expectAccessible, settled, visit } from "./browser.ts";
-import { type Server, startServer } from "./server.ts";
-import { STORY } from "./story.ts";
 
 const server = inject("server");
 afterAll(closeBrowser);
@@ -23,7 +21,7 @@ async function graph(page: Page) {
 }
 
 describe("the graph", () => {
-  test("is not drawn again by hovering, and the document stays small", async () => {
+  test("is not drawn again by hovering", async () => {
     const { page, leave } = await visit(server, CART);
     const { box, pictures, said } = await graph(page);
     const before = await pictures();
@@ -34,14 +32,6 @@ describe("the graph", () => {
     }
     expect(names.size).toBeGreaterThan(5);
     expect(await pictures()).toBe(before);
-    const counts = await page.evaluate(() => ({
-      all: document.querySelectorAll("*").length,
-      items: document.querySelectorAll("[role=treeitem]").length,
-      rows: document.querySelectorAll("tbody tr[data-row]").length,
-    }));
-    expect(counts.all).toBeLessThanOrEqual(1_500);
-    expect(counts.items).toBeLessThanOrEqual(40);
-    expect(counts.rows).toBeLessThanOrEqual(60);
     await leave();
   });
 
@@ -131,51 +121,6 @@ describe("the graph", () => {
     await settled(page);
     expect(page.url()).toContain("at=");
     expect(await said()).not.toBe("total");
-    await leave();
-  });
-});
-
-describe("names of all kinds", () => {
-  const names = [
-    "处理请求::读取下一个记录",
-    "שלום::עולם::קריאה",
-    "معالجة الطلب",
-    "🔥👨‍👩‍👧::emoji",
-    "<img src=x onerror=window.harmed=1>",
-    "<script>window.harmed=1</script>",
-    "javascript:window.harmed=1",
-    `long_${"x".repeat(10_230)}`,
-    "right\u202eto left",
-  ];
-  let odd: Server;
-  beforeAll(async () => {
-    odd = await startServer();
-    const body = names.map((name, at) => `main;${name};leaf_${at} ${100 - at * 7}`).join("\n");
-    const query = `service=odd&format=folded&sample_type=samples&time=${new Date(STORY.from).toISOString()}`;
-    const answer = await fetch(`${odd.url}/api/v1/push?${query}`, { method: "POST", body });
-    expect(answer.status, await answer.text()).toBe(200);
-  });
-  afterAll(() => odd.stop());
-
-  test("are drawn as text and harm nothing", async () => {
-    const { page, leave } = await visit(odd.url, CART.replace("cart", "odd"));
-    const { said } = await graph(page);
-    await page.locator(".flame-tree").focus();
-    await page.keyboard.press("ArrowDown");
-    await page.keyboard.press("ArrowDown");
-    const seen = [await said()];
-    for (let step = 1; step < names.length; step++) {
-      await page.keyboard.press("ArrowRight");
-      seen.push(await said());
-    }
-    const shown = names.map((name) => (name.length > 400 ? `${name.slice(0, 400)}…` : name));
-    shown[8] = "right<U+202E>to left";
-    expect(seen).toEqual(shown);
-    expect(await page.evaluate(() => "harmed" in window)).toBe(false);
-    expect(await page.locator(".flame img, .flame script").count()).toBe(0);
-    // Nothing is wider than the window, however long a name is.
-    expect(await page.evaluate(() => document.documentElement.scrollWidth <= window.innerWidth)).toBe(true);
-    await expectAccessible(page);
     await leave();
   });
 });
