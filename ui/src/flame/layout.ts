@@ -42,7 +42,19 @@ export function layOut(model: FlameModel, options: LayoutOptions): FlameLayout {
   // Nearly always the totals themselves are the widths and siblings stand in order: one pass, no further column.
   const inOrder = widestFirst && total ? placeInOrder(model, total, rowStart) : null;
   const placed = inOrder ?? placeSorted(model, widths(model, options.diffMode ?? "share"), options);
-  return { rows, rowStart, ...placed, span: placed.width[0] as number, widestFirst, peaks: peaksOf(placed.width) };
+  let peaks: Float64Array[] | null = null;
+  return {
+    rows,
+    rowStart,
+    ...placed,
+    span: placed.width[0] as number,
+    widestFirst,
+    // Only a picture that does not begin at the root, or one in order of names, asks for them.
+    get peaks() {
+      peaks ??= peaksOf(placed.width);
+      return peaks;
+    },
+  };
 }
 
 type Placed = Pick<FlameLayout, "node" | "position" | "children" | "left" | "width">;
@@ -152,11 +164,7 @@ function placeSorted(model: FlameModel, widthOf: Float64Array, options: LayoutOp
 
 function startsOfRows(model: FlameModel, rows: number): Uint32Array {
   const starts = new Uint32Array(rows + 1);
-  for (let node = 0; node < model.size; node++) {
-    const below = (model.depth[node] as number) + 1;
-    starts[below] = (starts[below] as number) + 1;
-  }
-  for (let row = 0; row < rows; row++) starts[row + 1] = (starts[row + 1] as number) + (starts[row] as number);
+  for (let row = 0; row < rows; row++) starts[row + 1] = (starts[row] as number) + (model.rowSizes[row] as number);
   return starts;
 }
 

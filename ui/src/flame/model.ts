@@ -270,11 +270,12 @@ function readMeta(text: string, sides: number): FlameMeta {
 }
 
 /** The parent of every node; refuses steps down by more than one, a second root and unknown frames. */
-function index(nodes: Nodes, frameCount: number): Pick<FlameModel, "parent" | "depthMax"> {
+function index(nodes: Nodes, frameCount: number): Pick<FlameModel, "parent" | "depthMax" | "rowSizes"> {
   const { depth, frame } = nodes;
   const size = depth.length;
   const parent = new Uint32Array(size);
   const open = new Uint32Array(65_537);
+  const sizes = new Uint32Array(65_536);
   if (depth[0] !== 0) throw new FlameFormatError("node 0 is not the root");
   let before = 0;
   let depthMax = 0;
@@ -290,10 +291,11 @@ function index(nodes: Nodes, frameCount: number): Pick<FlameModel, "parent" | "d
       parent[node] = open[own - 1] as number;
     }
     open[own] = node;
+    sizes[own] = (sizes[own] as number) + 1;
     if (own > depthMax) depthMax = own;
     before = own;
   }
-  return { parent, depthMax };
+  return { parent, depthMax, rowSizes: sizes.slice(0, depthMax + 1) };
 }
 
 /** Puts a node for each rest behind the last node below its parent. */

@@ -45,6 +45,8 @@ export interface FlameModel {
   readonly size: number;
   readonly depth: Uint16Array;
   readonly depthMax: number;
+  /** Number of nodes of each depth. */
+  readonly rowSizes: Uint32Array;
   readonly frame: Uint32Array;
   /** Per side. */
   readonly total: readonly Column[];

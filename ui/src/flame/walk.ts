@@ -104,6 +104,11 @@ interface Part {
 /** Writes the wide positions of one row that are in sight to `current`. */
 function wideInRow(layout: FlameLayout, row: number, part: Part, boxes: Boxes): number {
   const end = layout.rowStart[row + 1] as number;
+  if (row === 0) {
+    boxes.visited++;
+    current[0] = 0;
+    return (layout.width[0] as number) >= part.least ? 1 : 0;
+  }
   let count = 0;
   let at = firstEndingAfter(layout, layout.rowStart[row] as number, end, part.from, boxes);
   while (at < end) {
