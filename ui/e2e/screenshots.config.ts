@@ -1,6 +1,16 @@
 // Pictures of every view and state, to be looked at: `npm run screenshots`, into e2e/out/ or SCREENSHOTS.
 
-import { mergeConfig } from "vitest/config";
-import base from "./vitest.config.ts";
+import { defineConfig } from "vitest/config";
 
-export default mergeConfig(base, { test: { retry: 0, testTimeout: 300_000 } }, true);
+export default defineConfig({
+  test: {
+    dir: "e2e",
+    include: ["**/*.shots.ts"],
+    globalSetup: ["e2e/setup.ts"],
+    environment: "node",
+    maxWorkers: 1,
+    isolate: false,
+    testTimeout: 300_000,
+    hookTimeout: 60_000,
+  },
+});

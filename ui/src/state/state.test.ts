@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { commandLine, shellWord } from "./commands.ts";
 import { orderOf, readExplore, writeExplore } from "./explore.ts";
 import { numbersFor } from "./format.ts";
+import { splitName } from "./name.ts";
 import { defaultType, findType, shortType } from "./profile-type.ts";
 import { choose } from "./selection.ts";
 import { fits, readSelector, serviceOf, withService, writeSelector } from "./selector.ts";
@@ -184,4 +185,16 @@ test("commands are safe to paste", () => {
   expect(commandLine(selection, null, "http://127.0.0.1:4040")).toBe(
     `everflame flame '{a="it'\\''s $HOME"}' --type p:cpu:ns:c:ns --from 2026-11-29T03:10Z --to 2026-11-29T03:15Z --server http://127.0.0.1:4040`,
   );
+});
+
+test.each([
+  ["cmd/compile/internal/gc.compileFunctions", "cmd/compile/internal/"],
+  ["encoding/json.(*encodeState).reflectValue", "encoding/"],
+  ["org.example.search.Worker.run", "org.example.search."],
+  ["tokio::runtime::park", "tokio::"],
+  ["<a::b as c::d>::e", ""],
+  ["main.main", ""],
+  ["...", ""],
+])("%s is cut in its beginning", (name, head) => {
+  expect(splitName(name)).toEqual([head, name.slice(head.length)]);
 });

@@ -5,6 +5,7 @@ import { compareValues, type FlameModel, timesText, totalsOf } from "../flame/in
 import { useNumbers, useText } from "../i18n/index.ts";
 import type { Around, Neighbour } from "../state/around.ts";
 import type { DiffBy } from "../state/explore.ts";
+import { FunctionName } from "../widgets/function-name.tsx";
 import { Icon } from "../widgets/icon.tsx";
 
 interface Props {
@@ -81,9 +82,7 @@ export function CallersPanel({ model, fn, around, diffBy, onChoose, onClose }: P
         onClick={() => onChoose(one.name)}
       >
         <span class="fill" style={{ width: `${(Math.min(1, share(value(one.value))) * 100).toFixed(2)}%` }} />
-        <code>
-          <bdi>{one.name || text.callers.root}</bdi>
-        </code>
+        <FunctionName name={one.name || text.callers.root} />
         {words(one.value)}
         <span class="number" title={numbers.exact(value(one.value), unit)}>
           {numbers.value(value(one.value), unit)}

@@ -10,8 +10,7 @@ function Command({ title, command }: { readonly title: string; readonly command:
     <div class="command">
       <h2>{title}</h2>
       <div class="command-row">
-        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a long command scrolls, by keyboard too. */}
-        <pre tabIndex={0}>{command}</pre>
+        <pre>{command}</pre>
         <button
           type="button"
           class="button"

@@ -14,6 +14,7 @@ import {
   type SortColumn,
   sorted,
 } from "../state/functions.ts";
+import { FunctionName } from "../widgets/function-name.tsx";
 import { Segmented } from "../widgets/segmented.tsx";
 import { type Column, type Sort, VirtualTable } from "../widgets/virtual-table.tsx";
 
@@ -29,20 +30,12 @@ interface Props {
   readonly note: string | null;
 }
 
-function FunctionName({
-  entry,
-  swatch,
-}: {
-  readonly entry: FunctionEntry;
-  readonly swatch: (frame: number) => string;
-}) {
+function NameCell({ entry, swatch }: { readonly entry: FunctionEntry; readonly swatch: (frame: number) => string }) {
   const title = entry.file === "" ? entry.name : `${entry.name}\n${entry.file}`;
   return (
     <span class="function" title={title}>
       <i class="swatch" style={{ background: entry.frame < 0 ? "transparent" : swatch(entry.frame) }} />
-      <code>
-        <bdi>{entry.name || "–"}</bdi>
-      </code>
+      <FunctionName name={entry.name || "–"} />
     </span>
   );
 }
@@ -70,7 +63,7 @@ export function FunctionTable(props: Props) {
     key: "name",
     title: text.table.name,
     class: "name",
-    cell: (row) => <FunctionName entry={row} swatch={swatch} />,
+    cell: (row) => <NameCell entry={row} swatch={swatch} />,
   };
   const amount = (row: FunctionEntry, side: "self" | "total") => row[side][0] ?? 0n;
   const single: Column<FunctionEntry>[] = [

@@ -15,6 +15,7 @@ import { type ServiceRow, serviceRows } from "../state/service-rows.ts";
 import { resolveWindow, type Window } from "../state/time.ts";
 import { change, go, type Parameters, parameter, place } from "../state/url.ts";
 import { writeInstant } from "../state/zone.ts";
+import { FunctionName } from "../widgets/function-name.tsx";
 import { lazy } from "../widgets/lazy.tsx";
 import { Link } from "../widgets/link.tsx";
 import { Sparkline } from "../widgets/sparkline.tsx";
@@ -48,7 +49,9 @@ function Hottest({
   return (
     <span class="hottest">
       <b class="number">{numbers.share(share)}</b>
-      <code title={row.name}>{row.name}</code>
+      <span class="hot-name" title={row.name}>
+        <FunctionName name={row.name} />
+      </span>
     </span>
   );
 }
