@@ -5,6 +5,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { switchLanguage, useText } from "../i18n/index.ts";
 import { refresh } from "../state/clock.ts";
 import { chooseTheme, language, type Theme, theme } from "../state/preferences.ts";
+import { readSelector, serviceOf } from "../state/selector.ts";
 import { href, type Parameters, parameter, place } from "../state/url.ts";
 import { LiveRegion } from "../widgets/announce.tsx";
 import { Icon } from "../widgets/icon.tsx";
@@ -83,6 +84,13 @@ export function Shell() {
     main.current?.focus({ preventScroll: true });
     window.scrollTo(0, 0);
   }, [path]);
+  const selector = parameter(parameters, "q");
+  const service = selector === null ? null : serviceOf(readSelector(selector) ?? []);
+  useEffect(() => {
+    document.title = [path === "explore" ? (service ?? text.nav.explore) : "", text.brand]
+      .filter(Boolean)
+      .join(" · ");
+  }, [path, service, text]);
   const tab = (to: string, label: string) => (
     <Link path={to} parameters={carried(parameters)} {...(path === to && { "aria-current": "page" as const })}>
       {label}
