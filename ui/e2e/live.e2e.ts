@@ -22,14 +22,14 @@ test("live shows new profiles by itself and keeps the focus", async () => {
   await settled(page);
   const focused = await page.locator(".flame-crumbs [aria-current]").innerText();
   expect(focused).toMatch(/serve|wait/);
-  await page.getByRole("button", { name: text.header.live }).click();
+  await page.getByRole("button", { name: text.header.live, exact: true }).click();
   expect(page.url()).toContain("live=1");
   await push(250);
   // 100 and 250 samples at 100 per second, in both branches.
   await page.locator(".flame-details", { hasText: "3.50 s" }).waitFor();
   expect(await page.locator(".flame-crumbs [aria-current]").innerText()).toBe(focused);
   expect(await page.title()).toBe("live · Everflame");
-  await page.getByRole("button", { name: text.header.live }).click();
+  await page.getByRole("button", { name: text.header.live, exact: true }).click();
   expect(page.url()).not.toContain("live=1");
   await leave();
 });
