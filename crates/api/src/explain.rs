@@ -17,12 +17,13 @@ use std::{
 };
 
 use axum::{
-    body::{Body, Bytes, to_bytes},
+    body::Body,
     extract::{Request, State},
     middleware::Next,
     response::Response,
 };
 use http::{HeaderMap, Method, StatusCode, Uri, header};
+use http_body_util::BodyExt as _;
 use profile::{Altered, AlteredReason, Tenant, Timestamp};
 use store::Outcome;
 
@@ -259,20 +260,57 @@ pub(crate) async fn watch(State(state): State<Arc<ApiState>>, request: Request, 
     SENDER
         .scope(sender, async {
             let response = next.run(request).await;
-            let is_noted = kept.is_noted.load(Ordering::Relaxed);
-            let Some(tenant) = tenant.filter(|_| !is_noted && is_refusal(&response)) else { return response };
-            let (response, text) = with_sentence(response).await;
-            let subject = Subject { tenant: &tenant, api: api.word(), service: &service };
-            state.explain.refused(&subject, kind_of(response.status()), &text);
+            // Whoever noted a profile of it has said more than the answer does.
+            let (response, refusal) = read(response).await;
+            if let (Some(tenant), Some((kind, text)), false) =
+                (tenant, refusal, kept.is_noted.load(Ordering::Relaxed))
+            {
+                let subject = Subject { tenant: &tenant, api: api.word(), service: &service };
+                state.explain.refused(&subject, kind, &text);
+            }
             response
         })
         .await
 }
 
-/// gRPC says errors in a header of an answer that is 200.
-fn is_refusal(response: &Response) -> bool {
-    let status = response.headers().get("grpc-status").and_then(|value| value.to_str().ok());
-    response.status().as_u16() >= 400 || status.is_some_and(|status| status != "0")
+/// Why a push was refused, if it was, whatever API wrote the answer, and the answer as it was.
+async fn read(response: Response) -> (Response, Option<(ErrorKind, String)>) {
+    let content_type = response.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let is_grpc = content_type.is_some_and(|text| text.starts_with("application/grpc"));
+    if response.status().as_u16() < 400 && !is_grpc {
+        return (response, None);
+    }
+    // Errors and the empty answers of gRPC are short.
+    let (parts, body) = response.into_parts();
+    let Ok(collected) = body.collect().await else {
+        return (Response::from_parts(parts, Body::empty()), None);
+    };
+    if !is_grpc {
+        let bytes = collected.to_bytes();
+        let refusal = (kind_of(parts.status), sentence_in(&bytes));
+        return (Response::from_parts(parts, Body::from(bytes)), Some(refusal));
+    }
+    // gRPC says how it went behind the body, or beside it where there is none.
+    let behind = refusal_of_grpc(collected.trailers());
+    let refusal = behind.or_else(|| refusal_of_grpc(Some(&parts.headers)));
+    let body =
+        if collected.trailers().is_some() { Body::new(collected) } else { Body::from(collected.to_bytes()) };
+    (Response::from_parts(parts, body), refusal)
+}
+
+fn refusal_of_grpc(headers: Option<&HeaderMap>) -> Option<(ErrorKind, String)> {
+    let text = |name: &str| headers?.get(name)?.to_str().ok();
+    let kind = match text("grpc-status")? {
+        "0" => return None,
+        "4" => ErrorKind::Deadline,
+        "8" => ErrorKind::TooLarge,
+        "12" => ErrorKind::Unimplemented,
+        "13" => ErrorKind::Internal,
+        "14" => ErrorKind::Unavailable,
+        "16" => ErrorKind::Unauthenticated,
+        _ => ErrorKind::Invalid,
+    };
+    Some((kind, text("grpc-message").unwrap_or("").to_owned()))
 }
 
 fn client_of(headers: &HeaderMap) -> String {
@@ -288,17 +326,6 @@ fn service_of(uri: &Uri) -> String {
     let value = |name: &str| pairs.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
     let ingested = || value("name").map(|name| name.split('{').next().unwrap_or("").to_owned());
     value("service").or_else(ingested).unwrap_or_default()
-}
-
-/// Reads the sentence of an error's answer, whatever API wrote it, and gives the answer back whole.
-async fn with_sentence(response: Response) -> (Response, String) {
-    let said =
-        response.headers().get("grpc-message").and_then(|value| value.to_str().ok()).map(str::to_owned);
-    let (parts, body) = response.into_parts();
-    // Errors are short; one that is not was cut by its writer and is given up here.
-    let body = to_bytes(body, limits::BODY_BYTES_MAX).await.unwrap_or_else(|_| Bytes::new());
-    let text = said.unwrap_or_else(|| sentence_in(&body));
-    (Response::from_parts(parts, Body::from(body)), text)
 }
 
 fn sentence_in(body: &[u8]) -> String {

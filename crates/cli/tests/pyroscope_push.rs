@@ -355,6 +355,13 @@ fn c043_grpc_message_over_4mib() {
     // 8 is RESOURCE_EXHAUSTED; the limit is in the text.
     let refused = call(65 << 20);
     assert!(refused.contains("grpc-status: 8") && refused.contains("67108864"), "{refused}");
+    let told = server.get("/api/v1/ingest/explain").expect(200).json();
+    assert_eq!(
+        (&told["accepted"], &told["refused"][0]["reason"]),
+        (&1.into(), &"too_large".into()),
+        "{told}"
+    );
+    assert!(told["refused"][0]["example"].as_str().unwrap().contains("67108864"), "{told}");
 }
 
 #[test]
