@@ -20,6 +20,7 @@ test("a server without profiles says how to send one, and shows the first by its
     const push = `${empty.url}/api/v1/push?service=first&format=folded&sample_rate=100`;
     expect((await fetch(push, { method: "POST", body: "main;work 300" })).ok).toBe(true);
     await page.getByRole("link", { name: "first" }).waitFor();
+    await page.waitForURL(/live=1/);
     await leave();
   } finally {
     await empty.stop();

@@ -55,6 +55,7 @@ export function numbersFor(language: Language): Numbers {
   const digits = [0, 1, 2].map(
     (n) => new Intl.NumberFormat(locale, { minimumFractionDigits: n, maximumFractionDigits: n, useGrouping: false }),
   );
+  const small = new Intl.NumberFormat(locale, { maximumSignificantDigits: 2 });
   const signed = (text: string) => text.replace(/^-/, MINUS);
 
   /** Three digits: 1.23, 12.3, 123. */
@@ -62,6 +63,7 @@ export function numbersFor(language: Language): Numbers {
     const size = Math.abs(value);
     if (size === 0) return "0";
     if (size >= 1000) return signed(whole.format(value));
+    if (size < 0.0995) return signed(small.format(value));
     const places = size >= 99.95 ? 0 : size >= 9.995 ? 1 : 2;
     return signed((digits[places] ?? whole).format(value));
   };

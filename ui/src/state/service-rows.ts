@@ -18,12 +18,18 @@ export interface ServiceRow {
   readonly values: readonly (number | null)[];
 }
 
-/** An amount is spread over the whole range; a state is the mean of what was seen. */
+/** The first step in which anybody has a profile: before it the server may not have run. */
+function firstStep(chart: Chart): number {
+  const first = chart.lines.map((line) => line.values.findIndex((value) => value !== null)).filter((at) => at >= 0);
+  return first.length === 0 ? 0 : Math.min(...first);
+}
+
+/** An amount is spread over all of the range since the first profile; a state is the mean of what was seen. */
 function meanOf(chart: Chart, line: Line): number | null {
   const seen = line.values.filter((value): value is number => value !== null);
   if (seen.length === 0) return null;
   const sum = seen.reduce((all, value) => all + value, 0);
-  return sum / (chart.perSecond ? chart.steps : seen.length);
+  return sum / (chart.perSecond ? chart.steps - firstStep(chart) : seen.length);
 }
 
 export function serviceRows(

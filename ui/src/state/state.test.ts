@@ -174,6 +174,7 @@ test("numbers have three digits, exact ones all", () => {
   ]);
   expect(numbers.value(-1_234_567, "count")).toBe("−1.23 M");
   expect(numbers.exact(9_223_372_036_854_775_807n, "nanoseconds")).toBe("9,223,372,036,854,775,807 ns");
+  expect(numbers.rate(0.00342, "nanoseconds", true, "cores")).toBe("0.0034 cores");
   expect([0.31, 0.0004, 0, 1].map(numbers.share)).toEqual(["31.0 %", "0.04 %", "0.0 %", "100.0 %"]);
   expect([0.118, -0.003].map(numbers.change)).toEqual(["+11.8 %", "−0.3 %"]);
 });

@@ -1,12 +1,12 @@
 // The start page: which services there are, how much each uses, how that changed, and its hottest function. A row leads to
 // Explore. Asks three questions for the whole list and one more for each row in sight.
 
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import * as api from "../data/api.ts";
 import { Queue } from "../data/queue.ts";
 import { typeName, useNumbers, useText } from "../i18n/index.ts";
 import { asOf, refresh } from "../state/clock.ts";
-import { readExplore } from "../state/explore.ts";
+import { readExplore, writeExplore } from "../state/explore.ts";
 import { defaultType, findType, readType, shortType } from "../state/profile-type.ts";
 import { useAnswer } from "../state/query.ts";
 import { SERVICE, writeSelector } from "../state/selector.ts";
@@ -26,6 +26,7 @@ import { TypeMenu } from "./type-menu.tsx";
 
 const FirstStart = lazy(async () => (await import("./first.tsx")).FirstStart);
 const hottest = new Queue(2);
+const FIRST_MS = 2000;
 
 function Hottest({
   service,
@@ -91,13 +92,20 @@ export function ServicesPage() {
     family,
   );
 
-  // Until the first profile arrives the page looks again by itself.
+  // Until the first profile arrives the page looks again by itself, and goes on to watch live from then.
   const nothingYet = services !== null && services.length === 0;
+  const waited = useRef(false);
   useEffect(() => {
     if (!nothingYet) return;
-    const timer = setInterval(refresh, 2000);
+    waited.current = true;
+    const timer = setInterval(refresh, FIRST_MS);
     return () => clearInterval(timer);
   }, [nothingYet]);
+  useEffect(() => {
+    if (!waited.current || services === null || services.length === 0) return;
+    waited.current = false;
+    change(writeExplore({ live: true }), "replace");
+  }, [services]);
 
   const [sort, setSort] = useState<Sort>({ column: "usage", descending: true });
   const filter = parameter(parameters, "s") ?? "";

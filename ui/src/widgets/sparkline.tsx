@@ -17,11 +17,12 @@ export function Sparkline({ values, summary }: Props) {
   let area = "";
   let began = -1;
   let last = -1;
-  const x = (at: number) => (at * step).toFixed(1);
+  // A value that stands alone is a short dash, also at the right edge.
+  const x = (at: number) => Math.min(at * step, WIDTH - 2).toFixed(1);
   const y = (value: number) => (HEIGHT - 1 - (top > 0 ? value / top : 0) * (HEIGHT - 3)).toFixed(1);
   const close = () => {
     if (began >= 0) area += `V${HEIGHT}H${x(began)}Z`;
-    if (began >= 0 && began === last) line += "h1.5";
+    if (began >= 0 && began === last) line += "h2";
     began = -1;
   };
   values.forEach((value, at) => {
