@@ -27,6 +27,9 @@ import { TypeMenu } from "./type-menu.tsx";
 const FirstStart = lazy(async () => (await import("./first.tsx")).FirstStart);
 const hottest = new Queue(2);
 const FIRST_MS = 2000;
+/** A short list that ends now is asked again by itself; a long one costs too much for that, there is the live button. */
+const SHORT_MAX = 20;
+const SHORT_MS = 10_000;
 
 function Hottest({
   service,
@@ -106,6 +109,16 @@ export function ServicesPage() {
     waited.current = false;
     change(writeExplore({ live: true }), "replace");
   }, [services]);
+
+  const keepsUp =
+    state.to === "now" && !state.live && services !== null && services.length > 0 && services.length <= SHORT_MAX;
+  useEffect(() => {
+    if (!keepsUp) return;
+    const timer = setInterval(() => {
+      if (!document.hidden) refresh();
+    }, SHORT_MS);
+    return () => clearInterval(timer);
+  }, [keepsUp]);
 
   const [sort, setSort] = useState<Sort>({ column: "usage", descending: true });
   const filter = parameter(parameters, "s") ?? "";
