@@ -26,6 +26,34 @@ pub fn timed<T>(work: impl FnOnce() -> T) -> (f64, T) {
     (thread_seconds() - before, out)
 }
 
+/// The best time of each part of some work that is done again and again. Their sum is what the whole takes when nothing
+/// else disturbs it: a neighbour on the same machine slows down some parts of every round, but none in all of them.
+#[derive(Clone, Debug)]
+pub struct Best {
+    parts: Vec<f64>,
+}
+
+impl Best {
+    /// Of so many parts, none of them timed yet.
+    #[must_use]
+    pub fn of(parts: usize) -> Self {
+        Self { parts: vec![f64::INFINITY; parts] }
+    }
+
+    /// Does a part, notes how long it took, and gives what it returns.
+    pub fn timed<T>(&mut self, part: usize, work: impl FnOnce() -> T) -> T {
+        let (seconds, out) = timed(work);
+        self.parts[part] = self.parts[part].min(seconds);
+        out
+    }
+
+    /// Seconds of all parts together.
+    #[must_use]
+    pub fn sum(&self) -> f64 {
+        self.parts.iter().sum()
+    }
+}
+
 /// User and system seconds of all children that were waited for so far (100 ticks a second).
 ///
 /// # Errors

@@ -5,7 +5,7 @@ use formats::{Decoder, Limits};
 use super::{Sets, WALK_OVER_GZIP_MIN};
 use crate::{
     BenchError,
-    clock::{gzip_seconds, timed},
+    clock::{Best, gzip_seconds},
     figure::{Figure, Limit},
     set::Set,
     walk::{Broken, walk},
@@ -41,24 +41,22 @@ fn one_set(name: &str, set: &Set) -> Result<Figure, BenchError> {
 
     let mut decoder = Decoder::new();
     let mut samples = 0;
-    let (mut decoding, mut walking, mut gzip) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
+    let (mut decoding, mut walking, mut gzip) =
+        (Best::of(bodies.len()), Best::of(bodies.len()), f64::INFINITY);
     // Turn about, so that a change in the machine's mood meets all.
     for _ in 0..ROUNDS {
-        let (seconds, sum) =
-            timed(|| bodies.iter().try_fold(0, |sum: u64, body| Ok(sum.wrapping_add(walk(body)?))));
-        std::hint::black_box(sum.map_err(|_: Broken| "the walk met a broken body")?);
-        walking = walking.min(seconds);
+        for (position, body) in bodies.iter().enumerate() {
+            let seen = walking.timed(position, || walk(body));
+            std::hint::black_box(seen.map_err(|_: Broken| "the walk met a broken body")?);
+        }
         samples = 0;
-        let (seconds, found) = timed(|| -> Result<(), formats::DecodeError> {
-            for body in &bodies {
-                samples += decoder.pprof(body, &limits)?.0.columns.sample_count();
-            }
-            Ok(())
-        });
-        found?;
-        decoding = decoding.min(seconds);
+        for (position, body) in bodies.iter().enumerate() {
+            let (profile, _) = decoding.timed(position, || decoder.pprof(body, &limits))?;
+            samples += profile.columns.sample_count();
+        }
         gzip = gzip.min(gzip_seconds(&file)?);
     }
+    let (decoding, walking) = (decoding.sum(), walking.sum());
     let speed = raw_bytes as f64 / walking / 1e6;
     let over_gzip = gzip / walking;
     let reference = format!(

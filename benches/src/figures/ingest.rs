@@ -18,7 +18,7 @@ use store::{MemoryDataset, NewProfile};
 use super::{Sets, WALK_OVER_GZIP_MIN};
 use crate::{
     BenchError,
-    clock::{gzip_seconds, timed},
+    clock::{Best, gzip_seconds},
     figure::{Figure, Limit},
     set::Set,
     walk::walk,
@@ -37,7 +37,7 @@ pub fn mix(sets: &mut Sets) -> Result<Vec<Figure>, BenchError> {
 /// # Errors
 /// When a body of the set is refused.
 pub fn tail(sets: &mut Sets) -> Result<Vec<Figure>, BenchError> {
-    one_set("ingest-tail", sets.one()?, 2, 1.2, 0.4)
+    one_set("ingest-tail", sets.one()?, 3, 1.2, 0.4)
 }
 
 fn one_set(
@@ -47,19 +47,17 @@ fn one_set(
     over_gzip_min: f64,
     over_walk_min: f64,
 ) -> Result<Vec<Figure>, BenchError> {
-    let (mut ingest, mut inflate, mut walking) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
+    let count = set.profiles.len();
+    let (mut ingest, mut inflate, mut walking) = (Best::of(count), Best::of(count), Best::of(count));
     let mut gzip = f64::INFINITY;
     let mut record_bytes = 0;
     // Turn about, so that a change in the machine's mood meets all.
     for _ in 0..rounds {
-        let (seconds, taken) = timed(|| ingest_all(set));
-        record_bytes = taken?.record_bytes;
-        ingest = ingest.min(seconds);
-        let (inflate_seconds, walk_seconds) = inflate_and_walk(set)?;
-        inflate = inflate.min(inflate_seconds);
-        walking = walking.min(walk_seconds);
+        record_bytes = ingest_timed(set, &mut ingest)?.record_bytes;
+        inflate_and_walk(set, &mut inflate, &mut walking)?;
         gzip = gzip.min(gzip_seconds(&set.file)?);
     }
+    let (ingest, inflate, walking) = (ingest.sum(), inflate.sum(), walking.sum());
     let each = |seconds: f64| seconds / set.profiles.len() as f64 * 1e6;
     let fault =
         (gzip / walking < WALK_OVER_GZIP_MIN).then(|| format!("walk below {WALK_OVER_GZIP_MIN}x gzip -dc"));
@@ -103,42 +101,45 @@ pub struct Taken<'a> {
 /// # Errors
 /// When a body is refused.
 pub fn ingest_all(set: &Set) -> Result<Taken<'_>, BenchError> {
+    ingest_timed(set, &mut Best::of(set.profiles.len()))
+}
+
+fn ingest_timed<'a>(set: &'a Set, best: &mut Best) -> Result<Taken<'a>, BenchError> {
     let (limits, tenant) = (Limits::default(), Tenant::anonymous());
     let mut decoder = Decoder::new();
     let mut taken = Taken { services: BTreeMap::new(), record_bytes: 0 };
-    for entry in &set.profiles {
-        let (decoded, _) = decoder.pprof(set.body(entry), &limits)?;
+    for (position, entry) in set.profiles.iter().enumerate() {
         let service = entry.labels.service_name();
         let partition = taken.services.entry(service).or_insert_with(|| MemoryDataset::new(service));
-        let (_, record_bytes) = partition.add_logged(&NewProfile {
-            tenant: &tenant,
-            labels: entry.labels.clone(),
-            name: &entry.name,
-            temporality: Temporality::Delta,
-            profile: decoded,
-            digest_bytes: decoded.text,
-            time: Timestamp(entry.time_nanos),
-            time_is_stated: true,
-            id: None,
+        let record_bytes = best.timed(position, || -> Result<usize, BenchError> {
+            let (decoded, _) = decoder.pprof(set.body(entry), &limits)?;
+            let (_, record_bytes) = partition.add_logged(&NewProfile {
+                tenant: &tenant,
+                labels: entry.labels.clone(),
+                name: &entry.name,
+                temporality: Temporality::Delta,
+                profile: decoded,
+                digest_bytes: decoded.text,
+                time: Timestamp(entry.time_nanos),
+                time_is_stated: true,
+                id: None,
+            })?;
+            Ok(record_bytes)
         })?;
         taken.record_bytes += record_bytes;
     }
     Ok(taken)
 }
 
-/// Seconds that libdeflate takes for all bodies of a set, and that the bare walk takes over what comes out.
-fn inflate_and_walk(set: &Set) -> Result<(f64, f64), BenchError> {
+/// Inflates all bodies of a set with libdeflate, and walks over what comes out.
+fn inflate_and_walk(set: &Set, inflate: &mut Best, walking: &mut Best) -> Result<(), BenchError> {
     let mut decompressor = libdeflater::Decompressor::new();
     let largest = set.profiles.iter().map(|profile| profile.raw_bytes).max().unwrap_or(0);
     let mut raw = vec![0; largest];
-    let (mut inflate, mut walking) = (0.0, 0.0);
-    for profile in &set.profiles {
-        let (seconds, length) = timed(|| decompressor.gzip_decompress(set.body(profile), &mut raw));
-        let length = length?;
-        inflate += seconds;
-        let (seconds, seen) = timed(|| walk(&raw[..length]));
-        walking += seconds;
+    for (position, profile) in set.profiles.iter().enumerate() {
+        let length = inflate.timed(position, || decompressor.gzip_decompress(set.body(profile), &mut raw))?;
+        let seen = walking.timed(position, || walk(&raw[..length]));
         std::hint::black_box(seen.map_err(|_| "the walk met a broken body")?);
     }
-    Ok((inflate, walking))
+    Ok(())
 }
