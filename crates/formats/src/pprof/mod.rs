@@ -12,6 +12,7 @@ mod ids;
 mod packed;
 mod pass;
 mod sample;
+mod short;
 mod strings;
 mod tables;
 mod wire;

@@ -2,14 +2,19 @@
 
 use profile::LocationIndex;
 
-use super::wire::{Fault, MORE, Reader, low32, signed};
+use super::{
+    short::{Short, short},
+    wire::{Fault, MORE, Reader, low32, signed},
+};
 
 /// Ids that are collected before they are appended to the stacks.
 const COLLECTED: usize = 256;
 
-/// The lowest bit of each of four 16-bit lanes, and the lowest byte.
-const LANES: u64 = 0x0001_0001_0001_0001;
-const LANE_BYTES: u64 = 0x00ff_00ff_00ff_00ff;
+/// The lowest bit of each byte.
+const LOWEST_BITS: u64 = 0x0101_0101_0101_0101;
+
+/// Entries that reading values may write too many.
+pub(super) const EXCESS: usize = 8;
 
 /// Where positions wait to be appended to the stacks: one append per stack instead of one per id.
 pub(super) struct Collected {
@@ -36,17 +41,15 @@ pub(super) fn push_packed_ids(
     let mut count = 0;
     while reader.at() < end {
         let left = end - reader.at();
-        let short =
-            match (reader.nine(), collected.positions.get_mut(count..).and_then(<[_]>::first_chunk_mut)) {
-                (Some(nine), Some(out)) => write_short_ids(nine, left, out)?,
-                // near the end of the text, or the collection is full
-                _ => None,
-            };
-        if let Some((ids, bytes)) = short {
+        if let (Some(nine), Some(out)) =
+            (reader.nine(), collected.positions.get_mut(count..).and_then(<[_]>::first_chunk_mut))
+            && let Some((ids, bytes)) = write_short_ids(nine, left, out)?
+        {
             count += ids;
             reader.advance(bytes);
             continue;
         }
+        // near the end of the text, the collection is full, or a long id
         stacks.extend_from_slice(&collected.positions[..count]);
         count = 0;
         let id = reader.varint()?;
@@ -65,70 +68,42 @@ pub(super) fn large(id: u64) -> u64 {
 
 /// Writes `id - 1` of the ids that begin in the first eight bytes, of which `left` belong to the stack, and tells their
 /// number and how many bytes they took. `None` where one has more than two bytes or is 0.
-///
-/// No branch depends on single lengths, which no processor could predict: an id is computed for each byte as if it began
-/// there, all are written, and those that began inside another are overwritten by the next.
 #[inline(always)]
 fn write_short_ids(
     nine: &[u8; 9],
     left: usize,
     out: &mut [LocationIndex; 8],
 ) -> Result<Option<(usize, usize)>, Fault> {
+    let Some(Short { numbers, count, bytes }) = short(nine, left)? else { return Ok(None) };
+    *out = numbers.map(|id| LocationIndex(u32::from(id).wrapping_sub(1)));
+    // only an id that is 0 has a zero byte, or one with more bytes than it needs
     let [eight @ .., ninth] = nine;
     let word = u64::from_le_bytes(*eight);
-    let more = word & MORE;
-    if more == 0 && left >= 8 {
-        // frames near the root come early and so have the smallest ids: such words come in runs
-        *out = eight.map(|id| LocationIndex(u32::from(id).wrapping_sub(1)));
-        return Ok(Some((8, 8)));
-    }
-    let shifted = word >> 8 | u64::from(*ninth) << 56;
-    let mut starts = (!(more << 8) & MORE) >> 7;
-    let mut odd_ones = more & shifted;
-    let mut used = 8 + low32(more >> 63) as usize;
-    if left < used {
-        // the last ids: what stands behind the end does not count, and the last byte must end an id
-        if more >> (8 * left - 1) & 1 == 1 {
-            return Err(Fault::Truncated);
-        }
-        let inside = u64::MAX >> (64 - 8 * left);
-        starts &= inside;
-        odd_ones &= inside;
-        used = left;
-    }
-    let even = two_bytes(word, shifted);
-    let odd = two_bytes(shifted, word >> 16 | u64::from(*ninth) << 48);
-    let (even_less, odd_less) = (even.wrapping_sub(LANES), odd.wrapping_sub(LANES));
-    // a lane that was 0 has its upper bit set now
-    odd_ones |= (even_less & !even | odd_less & !odd) & LANES << 15;
-    if odd_ones != 0 {
-        return Ok(None);
-    }
-    // in each byte the number of ids that began before it or at it
-    let begun = starts.wrapping_mul(0x0101_0101_0101_0101);
-    let before = begun << 8;
-    for byte in 0..8 {
-        let lanes = if byte % 2 == 0 { even_less } else { odd_less };
-        out[(before >> (8 * byte)) as usize & 7] = LocationIndex(low32(lanes >> (byte / 2 * 16) & 0xffff));
-    }
-    Ok(Some((low32(begun >> 56) as usize, used)))
+    let zeros = word.wrapping_sub(LOWEST_BITS) & !word & MORE;
+    let inside = if left < 8 { u64::MAX >> (64 - 8 * left) } else { u64::MAX };
+    let odd_end = word >> 63 == 1 && *ninth == 0;
+    Ok((zeros & inside == 0 && !odd_end).then_some((count, bytes)))
 }
 
-/// In each of four 16-bit lanes the number that begins with the low byte of `bytes` and, where that says so, goes on
-/// with the low byte of `next`.
-#[inline(always)]
-fn two_bytes(bytes: u64, next: u64) -> u64 {
-    let goes_on = (bytes >> 7 & LANES).wrapping_mul(0x3f80);
-    bytes & 0x007f_007f_007f_007f | (next & LANE_BYTES) << 7 & goes_on
-}
-
-/// Reads packed values up to `end` and appends them to `values`, for which the caller has made room.
+/// Reads packed values up to `end` and appends them to `values`, for which the caller has made room, and for
+/// [`EXCESS`] more.
 #[inline(always)]
 pub(super) fn push_packed_values(
     reader: &mut Reader<'_>,
     end: usize,
     values: &mut Vec<i64>,
 ) -> Result<(), Fault> {
+    // mostly two to four numbers: either all are short or the rest is read one by one
+    while reader.at() < end {
+        let left = end - reader.at();
+        let Some(nine) = reader.nine() else { break };
+        let Some(Short { numbers, count, bytes }) = short(nine, left)? else { break };
+        // all lanes are copied, since a fixed number of them is one store; what is too many goes again
+        let all = values.len() + count;
+        values.extend_from_slice(&numbers.map(i64::from));
+        values.truncate(all);
+        reader.advance(bytes);
+    }
     while reader.at() < end {
         values.push(signed(reader.varint()?));
     }

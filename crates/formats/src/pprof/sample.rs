@@ -3,7 +3,7 @@
 use profile::{LabelValue, LocationIndex, SampleLabel, StringIndex};
 
 use super::{
-    packed::{large, push_packed_ids, push_packed_values},
+    packed::{EXCESS, large, push_packed_ids, push_packed_values},
     pass::{Pass, dangling},
     wire::{Fault, Reader, low32, narrow, signed},
 };
@@ -88,7 +88,7 @@ impl<'a, const CAREFUL: bool> Pass<'a, CAREFUL> {
     #[inline(always)]
     fn values(&mut self, reader: &mut Reader<'a>) -> Result<(), Fault> {
         let end = reader.delimited()?;
-        self.budget.room(&mut self.columns.values, end - reader.at())?;
+        self.budget.room(&mut self.columns.values, end - reader.at() + EXCESS)?;
         push_packed_values(reader, end, &mut self.columns.values)?;
         reader.done(end)
     }

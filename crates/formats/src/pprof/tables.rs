@@ -68,8 +68,10 @@ impl<'a, const CAREFUL: bool> Pass<'a, CAREFUL> {
     #[inline(always)]
     fn line(&mut self, reader: &mut Reader<'a>, location: usize, lines_start: usize) -> Result<(), Fault> {
         let end = reader.delimited()?;
-        let mut function_id = reader.varint_if(0x08, end)?;
-        let mut line = reader.varint_if(0x10, end)?;
+        let (mut function_id, mut line) = match reader.short_pair(0x08, 0x10, end) {
+            Some(both) => both,
+            None => (reader.varint_if(0x08, end)?, reader.varint_if(0x10, end)?),
+        };
         let mut column = reader.varint_if(0x18, end)?;
         while reader.at() < end {
             match reader.varint()? {

@@ -205,6 +205,28 @@ impl<'a> Reader<'a> {
         if self.is_next(tag, end) { self.varint() } else { Ok(0) }
     }
 
+    /// Two fields with these one-byte tags and values of one or two bytes each, which are all that is left before `end`;
+    /// steps over them. Their lengths, which no processor could predict, are not branched on.
+    #[inline(always)]
+    pub(crate) fn short_pair(&mut self, first: u8, second: u8, end: usize) -> Option<(u64, u64)> {
+        let word = self.word()?;
+        let two_bytes = |word: u64| {
+            let more = word >> 7 & 1;
+            (word & 0x7f | word >> 1 & 0x3f80 & more.wrapping_neg(), more)
+        };
+        let (first_value, first_more) = two_bytes(word >> 8);
+        let rest = word >> (16 + 8 * first_more);
+        let (second_value, second_more) = two_bytes(rest >> 8);
+        let is_short = word >> 23 & first_more | rest >> 23 & second_more == 0;
+        let has_tags = word & 0xff == u64::from(first) && rest & 0xff == u64::from(second);
+        let bytes = (4 + first_more + second_more) as usize;
+        if !is_short || !has_tags || self.at + bytes != end {
+            return None;
+        }
+        self.at = end;
+        Some((first_value, second_value))
+    }
+
     /// Skips the value of a field that the caller does not know. Fields `1..=known_max` exist, so they are here only
     /// because their wire type is wrong.
     #[inline(always)]
