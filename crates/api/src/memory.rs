@@ -91,6 +91,17 @@ impl TableClaim {
     pub(crate) fn new(budget: &Budget) -> Result<Self, ApiError> {
         Ok(Self(Mutex::new(budget.claim(0)?)))
     }
+
+    /// Adds bytes that working on the tables takes. A profile that would need more than the whole budget gets all of it:
+    /// it is taken in when nothing else large is.
+    ///
+    /// # Errors
+    /// 503 when others hold them.
+    pub(crate) fn add_work(&self, bytes: usize) -> Result<(), ApiError> {
+        let mut claim = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let bytes = claim.bytes.saturating_add(bytes).min(claim.budget.limit);
+        claim.grow_to(bytes)
+    }
 }
 
 impl formats::TableMemory for TableClaim {
@@ -114,6 +125,22 @@ mod tests {
         assert!(first.grow_to(101).is_err());
         assert_eq!(first.bytes(), 100);
         drop(first);
+        assert_eq!(budget.used(), 0);
+    }
+
+    #[test]
+    fn work_on_tables_shares_their_budget_and_a_giant_is_taken_in_alone() {
+        let budget = Budget::new(100);
+        let (giant, other) = (TableClaim::new(&budget).unwrap(), TableClaim::new(&budget).unwrap());
+        other.add_work(10).unwrap();
+        assert_eq!(giant.add_work(1000).unwrap_err().status(), 503);
+        drop(other);
+        giant.add_work(1000).unwrap();
+        giant.add_work(1000).unwrap();
+        assert_eq!(budget.used(), 100);
+        let late = TableClaim::new(&budget).unwrap();
+        assert_eq!(late.add_work(1).unwrap_err().status(), 503);
+        drop((giant, late));
         assert_eq!(budget.used(), 0);
     }
 

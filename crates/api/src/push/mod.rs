@@ -336,15 +336,17 @@ fn decode_with(
     let mut decoder = state.take_decoder();
     let mut decoder_limits = limits::decoder();
     decoder_limits.keep_negative = request.negatives == Negatives::Keep;
+    let mut tables = None;
     if growth == Growth::Allowed {
         match TableClaim::new(&state.tables) {
-            Ok(tables) => decoder_limits.table_memory = Some(Arc::new(tables)),
+            Ok(claimed) => decoder_limits.table_memory = Some(tables.insert(Arc::new(claimed)).clone()),
             Err(error) => return Some(Err(error)),
         }
     }
+    let tables = tables.as_deref();
     let pushed = loop {
         decoder_limits.inflated_bytes_max = claim.bytes();
-        match decode_and_store(state, request, &mut decoder, &decoder_limits) {
+        match decode_and_store(state, request, &mut decoder, &decoder_limits, tables) {
             Err(error) if error.kind == DecodeErrorKind::InflatesTooFar => {
                 if growth == Growth::Refused {
                     break None;
@@ -399,26 +401,53 @@ fn decode_and_store(
     request: &PushRequest,
     decoder: &mut Decoder,
     decoder_limits: &formats::Limits,
+    tables: Option<&TableClaim>,
 ) -> Result<Pushed, DecodeError> {
     match &request.format {
         BodyFormat::Pprof => {
             let (profile, decoded) = decoder.pprof(&request.body, decoder_limits)?;
+            if let Err(error) = claim_work(tables, &profile, 0) {
+                return Ok(Err(error));
+            }
             Ok(store(state, request, profile, &decoded, profile.text))
         }
         BodyFormat::Folded(typed) => {
             let (profile, decoded) =
                 decoder.folded(&request.body, typed.sample_type(), typed.sample_unit(), decoder_limits)?;
+            if let Err(error) = claim_work(tables, &profile, text::scaled_bytes(&profile, typed)) {
+                return Ok(Err(error));
+            }
             let scaled = text::scaled(profile, typed)?;
             Ok(store(state, request, scaled.profile(), &decoded, &request.body))
         }
         BodyFormat::Lines(typed) => {
             let (profile, decoded) =
                 decoder.lines(&request.body, typed.sample_type(), typed.sample_unit(), decoder_limits)?;
+            if let Err(error) = claim_work(tables, &profile, text::scaled_bytes(&profile, typed)) {
+                return Ok(Err(error));
+            }
             let scaled = text::scaled(profile, typed)?;
             Ok(store(state, request, scaled.profile(), &decoded, &request.body))
         }
     }
 }
+
+/// Claims the memory that interning a large profile takes beside its tables, and `more`: hashes, nodes and sort keys of its
+/// samples, and their values as rows and scaled. Small bodies have no claim; what they take is kept from push to push.
+fn claim_work(tables: Option<&TableClaim>, profile: &Profile<'_>, more: usize) -> Result<(), ApiError> {
+    const SAMPLE_BYTES: usize = 52;
+    const VALUE_BYTES: usize = 16;
+    let columns = profile.columns;
+    let samples = columns.sample_count().saturating_mul(SAMPLE_BYTES);
+    let bytes = samples + columns.values.len().saturating_mul(VALUE_BYTES) + more;
+    match tables {
+        Some(tables) if bytes > WORK_BYTES_FREE => tables.add_work(bytes),
+        _ => Ok(()),
+    }
+}
+
+/// Bytes of work that nobody asks for: all pushes at once take less than one giant.
+const WORK_BYTES_FREE: usize = 4 << 20;
 
 /// Applies the rules for labels, name and time, and pushes.
 fn store(

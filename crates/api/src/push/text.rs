@@ -60,6 +60,11 @@ impl Scaled<'_> {
     }
 }
 
+/// Bytes that [`scaled`] takes for its copy.
+pub(super) fn scaled_bytes(profile: &Profile<'_>, typed: &TextType) -> usize {
+    if typed.sample_rate.is_none() { 0 } else { profile.text.len() + profile.columns.allocated_bytes() }
+}
+
 /// Turns all values from samples into time and states the period. Each value is scaled by the rate itself: the period is a
 /// whole number of ns, and 190 samples at 19 Hz multiplied by it would be less than 10 s (C033).
 pub(super) fn scaled<'a>(profile: Profile<'a>, typed: &TextType) -> Result<Scaled<'a>, DecodeError> {
