@@ -32,7 +32,7 @@ setup:
 # The page is built before cargo, which puts it into the program, and tested in a browser on that program.
 test: setup ui-check lint
 	cargo test --locked --workspace
-	@$(MAKE) --no-print-directory e2e
+	@$(MAKE) --no-print-directory e2e EVERFLAME_PROGRAM=$(target_dir)/debug/everflame
 
 lint: setup
 	cargo fmt --all --check
@@ -62,11 +62,12 @@ ui-check: $(ui_packages)
 	@$(MAKE) --no-print-directory ui
 	cd ui && npm run size
 
-# The program of the tests serves (one build for all tests); EVERFLAME_PROGRAM and CHROMIUM name others.
+# After the tests the program is there (one build for all tests); EVERFLAME_PROGRAM and CHROMIUM name others.
+EVERFLAME_PROGRAM ?=
 e2e screenshots: ui
 	@scripts/setup base node chromium
-	cargo build --locked --package cli
-	cd ui && EVERFLAME_BIN="$${EVERFLAME_PROGRAM:-$(target_dir)/debug/everflame}" \
+	$(if $(EVERFLAME_PROGRAM),,cargo build --locked --package cli)
+	cd ui && EVERFLAME_BIN="$(or $(EVERFLAME_PROGRAM),$(target_dir)/debug/everflame)" \
 		CHROMIUM="$${CHROMIUM:-$$(command -v chromium)}" npm run $@
 
 run:
