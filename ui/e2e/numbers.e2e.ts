@@ -1,7 +1,9 @@
-// Table and callers in the page agree with the command line to the last digit, on every recorded profile.
+// Flame graph, table and callers in the page agree with the command line to the last digit: on every recorded profile,
+// and on five profiles of other projects, where ../shared is there.
 
 import { execFileSync } from "node:child_process";
-import { afterAll, describe, expect, inject, test } from "vitest";
+import { existsSync } from "node:fs";
+import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { closeBrowser, settled, visit } from "./browser.ts";
 import { binary } from "./server.ts";
 
@@ -31,6 +33,51 @@ function ask<T>(command: string[], type: string, selector: string): T {
 const digits = (title: string | null) => Number((title ?? "").replace(/[^\d-]/g, ""));
 const RECORDED = "from=2026-11-29T00:00Z&to=2026-11-30T00:00Z";
 
+/** Asks page and command line for the same functions. */
+async function agree(service: string, type: string, range: string): Promise<void> {
+  const selector = `{service_name="${service}"}`;
+  const top = ask<{ rows: Row[] }>(["top", "--limit", "0"], type, selector);
+  const address = `explore?q=${encodeURIComponent(selector)}&t=${type}&${range}`;
+  const { page, leave } = await visit(server, `${address}&view=table`, { width: 2560, height: 1440 });
+  await page.locator(".function-table tbody tr[data-row]").first().waitFor();
+  const rows = await page.locator(".function-table tbody tr[data-row]").evaluateAll((all) =>
+    all.map((row) => ({
+      name: row.querySelector("code")?.textContent ?? "",
+      exact: [...row.querySelectorAll("td span[title]")].map((cell) => cell.getAttribute("title")),
+    })),
+  );
+  const shown = rows.map(({ name, exact }) => ({
+    name,
+    self: digits(exact[0] ?? null),
+    total: digits(exact[1] ?? null),
+  }));
+  const told = top.rows.slice(0, shown.length).map(({ name, self, total }) => ({ name, self, total }));
+  expect(shown.length).toBeGreaterThan(3);
+  expect(shown).toEqual(told);
+  const foot = await page.locator(".panel-foot").innerText();
+  expect(Number(foot.replace(/\D/g, ""))).toBe(top.rows.length);
+  await leave();
+
+  const fn = told[0]?.name ?? "";
+  const around = ask<{ function: Row; callers: Side[]; callees: Side[] }>(["callers", fn], type, selector);
+  const second = await visit(server, `${address}&view=flame+callers&fn=${encodeURIComponent(fn)}`);
+  await settled(second.page);
+  await second.page.locator(".middle").waitFor();
+  const values = (nth: number) =>
+    second.page
+      .locator(".callers ul")
+      .nth(nth)
+      .locator("li")
+      .evaluateAll((all) => all.map((item) => item.querySelector(".number[title]")?.getAttribute("title") ?? null));
+  const middle = await second.page
+    .locator(".middle b[title]")
+    .evaluateAll((all) => all.map((one) => one.getAttribute("title")));
+  expect(middle.map(digits)).toEqual([around.function.total, around.function.self]);
+  expect((await values(0)).map(digits)).toEqual(around.callers.slice(0, 40).map((one) => one.value));
+  expect((await values(1)).map(digits)).toEqual(around.callees.slice(0, 40).map((one) => one.value));
+  await second.leave();
+}
+
 describe.each([
   ["go-hot", "cpu"],
   ["go-hot", "inuse_space"],
@@ -41,47 +88,41 @@ describe.each([
   ["cart", "cpu"],
   ["search", "cpu"],
 ])("%s %s", (service, type) => {
-  test("functions, callers and callees", async () => {
-    const selector = `{service_name="${service}"}`;
-    const top = ask<{ rows: Row[] }>(["top", "--limit", "0"], type, selector);
-    const address = `explore?q=${encodeURIComponent(selector)}&t=${type}&${RECORDED}`;
-    const { page, leave } = await visit(server, `${address}&view=table`, { width: 2560, height: 1440 });
-    await page.locator(".function-table tbody tr[data-row]").first().waitFor();
-    const rows = await page.locator(".function-table tbody tr[data-row]").evaluateAll((all) =>
-      all.map((row) => ({
-        name: row.querySelector("code")?.textContent ?? "",
-        exact: [...row.querySelectorAll("td span[title]")].map((cell) => cell.getAttribute("title")),
-      })),
-    );
-    const shown = rows.map(({ name, exact }) => ({
-      name,
-      self: digits(exact[0] ?? null),
-      total: digits(exact[1] ?? null),
-    }));
-    const told = top.rows.slice(0, shown.length).map(({ name, self, total }) => ({ name, self, total }));
-    expect(shown.length).toBeGreaterThan(3);
-    expect(shown).toEqual(told);
-    const foot = await page.locator(".panel-foot").innerText();
-    expect(Number(foot.replace(/\D/g, ""))).toBe(top.rows.length);
-    await leave();
+  test("functions, callers and callees", () => agree(service, type, RECORDED));
+});
 
-    const fn = told[0]?.name ?? "";
-    const around = ask<{ function: Row; callers: Side[]; callees: Side[] }>(["callers", fn], type, selector);
-    const second = await visit(server, `${address}&view=flame+callers&fn=${encodeURIComponent(fn)}`);
-    await settled(second.page);
-    await second.page.locator(".middle").waitFor();
-    const values = (nth: number) =>
-      second.page
-        .locator(".callers ul")
-        .nth(nth)
-        .locator("li")
-        .evaluateAll((all) => all.map((item) => item.querySelector(".number[title]")?.getAttribute("title") ?? null));
-    const middle = await second.page
-      .locator(".middle b[title]")
-      .evaluateAll((all) => all.map((one) => one.getAttribute("title")));
-    expect(middle.map(digits)).toEqual([around.function.total, around.function.self]);
-    expect((await values(0)).map(digits)).toEqual(around.callers.slice(0, 40).map((one) => one.value));
-    expect((await values(1)).map(digits)).toEqual(around.callees.slice(0, 40).map((one) => one.value));
-    await second.leave();
+const CORPUS = new URL("../../../shared/corpus/pprof", import.meta.url).pathname;
+const FILES = [
+  "google/large.cpu",
+  "parca/1644509299337903000.pb.gz",
+  "profefe/collector_heap_2.prof",
+  "pyroscope/dotnet.labels.pprof",
+  "pyroscope/cpu_go_truncated_1.pb.gz",
+];
+const serviceOf = (file: string) => `corpus.${file.replace("/", ".")}`;
+
+describe.skipIf(!existsSync(CORPUS))("profiles of other projects (skipped without ../shared)", () => {
+  interface Service {
+    readonly name: string;
+    readonly types: readonly string[];
+    readonly last: string;
+  }
+  const services = new Map<string, Service>();
+
+  beforeAll(async () => {
+    for (const file of FILES) {
+      execFileSync(binary(), ["push", `${CORPUS}/${file}`, "--service", serviceOf(file), "--server", server]);
+    }
+    const answer = await fetch(`${server}/api/v1/services?from=1971-01-01T00:00:00Z&to=2100-01-01T00:00:00Z`);
+    const { services: all } = (await answer.json()) as { services: Service[] };
+    for (const service of all) services.set(service.name, service);
+  });
+
+  test.each(FILES)("%s", async (file) => {
+    const service = services.get(serviceOf(file));
+    expect(service).toBeDefined();
+    const last = Date.parse(service?.last ?? "");
+    const [from, to] = [last - 3_600_000, last + 3_600_000].map((time) => new Date(time).toISOString());
+    await agree(serviceOf(file), service?.types[0] ?? "", `from=${from}&to=${to}`);
   });
 });
