@@ -8,6 +8,7 @@ import {
   DEFAULT_TO,
   readBaseline,
   readLens,
+  readTime,
   type Window,
   writeBaseline,
   writeLens,
@@ -59,7 +60,8 @@ export function readExplore(parameters: Parameters): Explore {
     return text === "" ? null : text;
   };
   // `cpu{…}`, as the command line writes it, is a type and matchers.
-  const [, ahead = "", q = ""] = /^([^{]*)(\{.*\})?$/s.exec(get("q")?.trim() ?? "") ?? [];
+  // A brace that is never closed stays in the selector: the server says what is wrong with it.
+  const [, ahead = "", q = ""] = /^([^{]*)(\{.*)?$/s.exec(get("q")?.trim() ?? "") ?? [];
   const panels = (get("view") ?? "")
     .split(/[+ ]/)
     .filter((name): name is Panel => PANELS.some((one) => one === name));
@@ -85,6 +87,22 @@ export function readExplore(parameters: Parameters): Explore {
     direction: oneOf(get("dir"), ["down", "up"] as const, "down"),
     order: get("sort") === "size" ? "size" : get("sort") === "name" ? "name" : null,
   };
+}
+
+/** What a link says that cannot be read, `from=banana`: it counts as not said, but is never passed over in silence. */
+export function unread(parameters: Parameters): string[] {
+  const time = (text: string) => readTime(text, 0) !== null;
+  const readers: Readonly<Record<string, (text: string) => boolean>> = {
+    from: time,
+    to: time,
+    tz: isZone,
+    lens: (text) => readLens(text) !== null,
+    "b.lens": (text) => readBaseline(text) !== null,
+  };
+  return Object.entries(readers).flatMap(([name, reads]) => {
+    const text = parameter(parameters, name);
+    return text === null || text === "" || reads(text) ? [] : [`${name}=${text}`];
+  });
 }
 
 /** What a change of the state changes in the link. Only the fields that are given are touched. */

@@ -66,6 +66,21 @@ export function withService(matchers: readonly Matcher[], service: string | null
   return service === null ? others : [{ name: SERVICE, operator: "=", value: service }, ...others];
 }
 
+/** Whether a pattern is surely none: what the server reads and browsers do not (`(?i)`, `(?P<name>…)`) passes. */
+export function isBadPattern(pattern: string): boolean {
+  try {
+    new RegExp(
+      pattern
+        .replace(/\(\?[a-zA-Z-]+(?=[:)])/g, "(?")
+        .replaceAll("(?)", "")
+        .replaceAll("(?P<", "(?<"),
+    );
+    return false;
+  } catch {
+    return true;
+  }
+}
+
 /** Whether a label set fits, for counts beside completions; the server decides what a query takes. */
 export function fits(labels: Readonly<Record<string, string>>, matchers: readonly Matcher[]): boolean {
   return matchers.every((m) => {

@@ -2,12 +2,12 @@
 
 import { describe, expect, test } from "vitest";
 import { commandLine, shellWord } from "./commands.ts";
-import { orderOf, readExplore, writeExplore } from "./explore.ts";
+import { orderOf, readExplore, unread, writeExplore } from "./explore.ts";
 import { numbersFor } from "./format.ts";
 import { splitName } from "./name.ts";
 import { defaultType, findType, shortType } from "./profile-type.ts";
 import { choose } from "./selection.ts";
-import { fits, readSelector, serviceOf, withService, writeSelector } from "./selector.ts";
+import { fits, isBadPattern, readSelector, serviceOf, withService, writeSelector } from "./selector.ts";
 import {
   readBaseline,
   readLens,
@@ -54,6 +54,17 @@ describe("address", () => {
   test("a selector with a type in front is both", () => {
     const state = readExplore([["q", 'mutex{service_name="a"}']]);
     expect([state.type, state.q]).toEqual(["mutex", '{service_name="a"}']);
+  });
+
+  test("a selector that was cut off stays what it is, for the server to refuse", () => {
+    const state = readExplore([["q", '{service_name="a"']]);
+    expect([state.type, state.q, state.matchers]).toEqual([null, '{service_name="a"', null]);
+  });
+
+  test("what cannot be read is named, what is not said is not", () => {
+    const link = "from=banana&to=now-5m&tz=Mars/Base&lens=x&b.lens=-5m&s=";
+    expect(unread(parseParameters(link))).toEqual(["from=banana", "tz=Mars/Base", "lens=x"]);
+    expect(unread([])).toEqual([]);
   });
 });
 
@@ -118,6 +129,17 @@ describe("selectors", () => {
   test.each(['{a="b"', "{a}", "{a='b'}", '{a="\\u6e29"}', "cpu"])("%s is left to the server", (text) => {
     expect(readSelector(text)).toBeNull();
   });
+
+  test.each(["checkout-[34", "(", "a{2,1}", "*"])("%s is surely no pattern", (pattern) => {
+    expect(isBadPattern(pattern)).toBe(true);
+  });
+
+  test.each(["web-.*", "(?i)web", "(?i:web)-1", "(?P<n>a)", "(?:a|b)", "[[:alpha:]]", "\\pL+"])(
+    "%s may be one",
+    (pattern) => {
+      expect(isBadPattern(pattern)).toBe(false);
+    },
+  );
 
   test("counts follow the other filters", () => {
     const labels = { pod: "web-1", env: "prod" };

@@ -64,7 +64,11 @@ export function ExplorePage() {
     },
     family,
   );
-  const chart = useMemo(() => (line.data ? chartOf(line.data.data) : null), [line.data]);
+  // An older chart under a question that was refused would be read as its answer.
+  const chart = useMemo(
+    () => (line.data && !line.error ? chartOf(line.data.data) : null),
+    [line.data, line.error === null],
+  );
 
   // What was left out below a box is asked for as a tree of its own; another selection begins with everything again.
   const about = JSON.stringify([selection, baseline]);

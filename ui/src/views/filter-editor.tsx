@@ -3,7 +3,7 @@
 import { useState } from "preact/hooks";
 import type { Labels } from "../data/types.ts";
 import { useNumbers, useText } from "../i18n/index.ts";
-import { fits, type Matcher, type Operator, SERVICE } from "../state/selector.ts";
+import { fits, isBadPattern, type Matcher, type Operator, SERVICE } from "../state/selector.ts";
 import { Choices } from "../widgets/choices.tsx";
 import { Icon } from "../widgets/icon.tsx";
 import { Segmented } from "../widgets/segmented.tsx";
@@ -29,7 +29,13 @@ export function FilterEditor({ series, others, matcher, onDone }: EditorProps) {
   const numbers = useNumbers();
   const [name, setName] = useState(matcher?.name ?? null);
   const [operator, setOperator] = useState<Operator>(matcher?.operator ?? "=");
+  const [bad, setBad] = useState(false);
   const pattern = operator === "=~" || operator === "!~";
+  const done = (value: string) => {
+    const wrong = pattern && isBadPattern(value);
+    setBad(wrong);
+    if (!wrong && name !== null) onDone({ name, operator, value });
+  };
   if (name === null) {
     const sets = series?.filter((labels) => fits(labels, others)) ?? null;
     const values = new Map<string, Set<string>>();
@@ -103,9 +109,14 @@ export function FilterEditor({ series, others, matcher, onDone }: EditorProps) {
                 }),
               )
         }
-        onChoose={(value) => onDone({ name, operator, value })}
-        onText={(value) => onDone({ name, operator, value })}
+        onChoose={done}
+        onText={done}
       />
+      {bad && pattern ? (
+        <p class="bad-text filter-note" role="alert">
+          {text.view.badPattern}
+        </p>
+      ) : null}
       {pattern ? <p class="note filter-note">{text.filters.pattern}</p> : null}
     </div>
   );

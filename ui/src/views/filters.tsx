@@ -75,37 +75,39 @@ export function Filters({ state, chosen, services, series }: Props) {
 
   return (
     <div class="filters">
-      <Popover
-        label={`${text.filters.service}: ${chosen.service ?? text.filters.allServices}`}
-        class="button service"
-        button={
-          <>
-            <b>{chosen.service ?? text.filters.allServices}</b>
-            <Icon name="down" />
-          </>
-        }
-        disabled={matchers === null}
-      >
-        {(close) => (
-          <Choices
-            label={text.filters.service}
-            choices={
-              services && [
-                { key: "", label: text.filters.allServices, chosen: chosen.service === null },
-                ...services.map((service) => ({
-                  key: service.name,
-                  label: service.name,
-                  chosen: service.name === chosen.service,
-                })),
-              ]
-            }
-            onChoose={(name) => {
-              close();
-              put(withService(matchers ?? [], name === "" ? null : name));
-            }}
-          />
-        )}
-      </Popover>
+      {/* Which services a selector that only the server reads is about, is not known here. */}
+      {matchers === null ? null : (
+        <Popover
+          label={`${text.filters.service}: ${chosen.service ?? text.filters.allServices}`}
+          class="button service"
+          button={
+            <>
+              <b>{chosen.service ?? text.filters.allServices}</b>
+              <Icon name="down" />
+            </>
+          }
+        >
+          {(close) => (
+            <Choices
+              label={text.filters.service}
+              choices={
+                services && [
+                  { key: "", label: text.filters.allServices, chosen: chosen.service === null },
+                  ...services.map((service) => ({
+                    key: service.name,
+                    label: service.name,
+                    chosen: service.name === chosen.service,
+                  })),
+                ]
+              }
+              onChoose={(name) => {
+                close();
+                put(withService(matchers, name === "" ? null : name));
+              }}
+            />
+          )}
+        </Popover>
+      )}
       <TypeMenu types={chosen.types} chosen={chosen.type} onChoose={chooseType} />
       {matchers === null ? (
         <SelectorText key={state.q} q={state.q} />

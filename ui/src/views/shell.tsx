@@ -4,6 +4,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { switchLanguage, useText } from "../i18n/index.ts";
 import { refresh } from "../state/clock.ts";
+import { unread } from "../state/explore.ts";
 import { chooseTheme, language, type Theme, theme } from "../state/preferences.ts";
 import { readSelector, serviceOf } from "../state/selector.ts";
 import { href, type Parameters, parameter, place } from "../state/url.ts";
@@ -91,6 +92,7 @@ export function Shell() {
       .filter(Boolean)
       .join(" · ");
   }, [path, service, text]);
+  const odd = unread(parameters);
   const tab = (to: string, label: string) => (
     <Link path={to} parameters={carried(parameters)} {...(path === to && { "aria-current": "page" as const })}>
       {label}
@@ -185,6 +187,11 @@ export function Shell() {
         </div>
       </header>
       <main id="main" ref={main} tabIndex={-1}>
+        {odd.length > 0 ? (
+          <p class="warn-line unread" role="status">
+            {text.states.unread(odd.join(" "))}
+          </p>
+        ) : null}
         <Page path={path} />
       </main>
       {HELP.value ? <HelpDialog /> : null}

@@ -14,26 +14,38 @@ export function ErrorState({ error, retry }: { readonly error: unknown; readonly
   const api = error instanceof ApiError ? error : null;
   const message = error instanceof Error ? error.message : String(error);
   const unreachable = api?.status === 0;
+  // What was asked is at fault: asking again gives the same answer, another question may not.
+  const refused = api?.status === 400;
+  const fields: Readonly<Record<string, string>> = text.states.fields;
   const report = [api ? `${api.status} ${api.request}` : "", message].filter(Boolean).join("\n");
   return (
     <section class="state bad" role="alert">
       <h2>
-        <Icon name="warn" /> {unreachable ? text.states.unreachable : text.states.error}
+        <Icon name="warn" />{" "}
+        {unreachable ? text.states.unreachable : refused ? text.states.refused : text.states.error}
       </h2>
       <pre class="words">{message}</pre>
       <p class="note">
         {[
           api && api.status > 0 ? text.states.status(String(api.status)) : "",
-          api?.field ? text.states.wrongField(api.field) : "",
+          api?.field ? (fields[api.field] ?? text.states.wrongField(api.field)) : "",
           api?.retryAfter_s ? text.states.retryIn(String(api.retryAfter_s)) : "",
         ]
           .filter(Boolean)
           .join(" · ")}
       </p>
       <p class="actions">
-        <button type="button" class="button primary" onClick={retry}>
-          {text.states.again}
-        </button>
+        {refused ? (
+          history.length > 1 ? (
+            <button type="button" class="button primary" onClick={() => history.back()}>
+              {text.states.goBack}
+            </button>
+          ) : null
+        ) : (
+          <button type="button" class="button primary" onClick={retry}>
+            {text.states.again}
+          </button>
+        )}
         <button
           type="button"
           class="button"

@@ -31,6 +31,9 @@ export function Choices({ label, choices, onChoose, onText, initial = "" }: Prop
   const [typed, setTyped] = useState(initial);
   const [at, setAt] = useState(0);
   const list = useRef<HTMLDivElement>(null);
+  const input = useRef<HTMLInputElement>(null);
+  // A second step takes the place of the first with the keys still on it.
+  useEffect(() => input.current?.focus(), []);
   const wanted = typed.trim().toLowerCase();
   const found = (choices ?? []).filter(
     (choice) => wanted === initial.toLowerCase() || choice.label.toLowerCase().includes(wanted),
@@ -64,6 +67,7 @@ export function Choices({ label, choices, onChoose, onText, initial = "" }: Prop
   return (
     <div class="choices">
       <input
+        ref={input}
         data-first
         class="input"
         type="text"
