@@ -42,3 +42,48 @@ test("a filter is made by keys alone, and a pattern that is none is refused wher
   expect(decodeURIComponent(page.url())).toContain('pod=~"cart-[1]"');
   await leave();
 });
+
+test("whoever opens a link elsewhere sees by which clock it is written", async () => {
+  const { page, leave } = await visit(server, CART, { zone: "Asia/Kolkata" });
+  await settled(page);
+  await page.getByRole("button", { name: `${text.time.range}: 2026-11-29 08:00 – 09:30 +05:30` }).waitFor();
+  expect(await page.locator(".header .tag").innerText()).toBe("+05:30");
+  await leave();
+});
+
+test("live leaves a fixed range for one that ends now", async () => {
+  const { page, leave } = await visit(server, CART);
+  await settled(page);
+  await page.getByRole("button", { name: text.header.live, exact: true }).click();
+  await page.waitForURL(/live=1/);
+  const query = new URL(page.url()).searchParams;
+  expect([query.get("from"), query.get("to")]).toEqual(["now-90m", null]);
+  await page.goBack();
+  await settled(page);
+  expect(page.url()).toContain("to=2026-11-29T04:00Z");
+  await leave();
+});
+
+test("the range and the question go along from page to page", async () => {
+  const { page, leave } = await visit(server, CART);
+  await settled(page);
+  await page.getByRole("link", { name: text.nav.services, exact: true }).click();
+  await page.getByRole("link", { name: text.services.missing }).click();
+  await page.getByRole("heading", { name: text.missing.title }).waitFor();
+  expect(page.url()).toContain("from=2026-11-29T02:30Z&to=2026-11-29T04:00Z");
+  await page.getByRole("listitem").getByRole("link", { name: "checkout" }).click();
+  await settled(page);
+  expect(page.url()).toContain("from=2026-11-29T02:30Z&to=2026-11-29T04:00Z");
+  await page.getByRole("link", { name: text.nav.services, exact: true }).click();
+  await page.getByRole("link", { name: text.nav.explore, exact: true }).click();
+  await settled(page);
+  expect(await page.title()).toBe("checkout · Everflame");
+  await leave();
+});
+
+test("a service that never was is not sought in another range", async () => {
+  const { page, leave } = await visit(server, CART.replace("cart", "cratt"));
+  await page.getByRole("heading", { name: text.states.unknownService("cratt") }).waitFor();
+  await expectAccessible(page);
+  await leave();
+});

@@ -14,6 +14,8 @@ export interface Chosen {
   readonly types: readonly string[];
   /** Null while services are not known, or when a link's word means none or several. */
   readonly type: ProfileType | null;
+  /** A service that never sent anything. */
+  readonly unknownService: string | null;
   /** A link's word that means no type here. */
   readonly unknownType: string | null;
   /** The whole range. */
@@ -43,6 +45,7 @@ export function choose(state: Explore, services: readonly Service[] | null, now:
     service,
     types,
     type,
+    unknownService: services !== null && known === undefined ? service : null,
     unknownType: services !== null && type === null && state.type !== null ? state.type : null,
     outer,
     inner,

@@ -28,7 +28,7 @@ export function isRelative(text: string): boolean {
   return /^now(-|$)/.test(text.trim());
 }
 
-/** An instant of a link, or null: `now`, `now-90m`, RFC 3339 with a zone, or ms since the epoch. */
+/** An instant of a link, or null: `now`, `now-90m`, RFC 3339 with a zone, or ms (up to 11 digits: s) since the epoch. */
 export function readTime(text: string, now: number): number | null {
   const trimmed = text.trim();
   if (trimmed === "now") return now;
@@ -36,7 +36,7 @@ export function readTime(text: string, now: number): number | null {
     const span = readSpan(trimmed.slice(4));
     return span === null ? null : now - span;
   }
-  if (/^\d{10,16}$/.test(trimmed)) return Number(trimmed);
+  if (/^\d{9,16}$/.test(trimmed)) return Number(trimmed) * (trimmed.length <= 11 ? 1000 : 1);
   if (/^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:\d{2})$/.test(trimmed)) {
     const instant = Date.parse(trimmed.replace(/T(\d{2}:\d{2})(Z|[+-])/, "T$1:00$2"));
     return Number.isNaN(instant) ? null : instant;

@@ -66,6 +66,14 @@ export function parameter(parameters: Parameters, name: string): string | null {
   return null;
 }
 
+/** What goes along from page to page: the range, what belongs to it, and the question to come back to. */
+export function carried(parameters: Parameters, ...more: readonly string[]): Parameters {
+  return ["from", "to", "tz", "live", ...more].flatMap((name) => {
+    const value = parameter(parameters, name);
+    return value === null ? [] : [[name, value] as const];
+  });
+}
+
 export type Changes = Readonly<Record<string, string | null>>;
 
 /** Sets or (null) removes parameters and keeps every other. */

@@ -3,7 +3,17 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { readLens, readTime, resolveWindow, writeLens, writeTime } from "./time.ts";
-import { clockAt, instantsOf, isZone, offsetAt, readInstant, writeClock, writeInstant } from "./zone.ts";
+import {
+  clockAt,
+  instantsOf,
+  isZone,
+  offsetAt,
+  readInstant,
+  withDay,
+  writeClock,
+  writeInstant,
+  zoneTag,
+} from "./zone.ts";
 
 const NEW_YORK = "America/New_York";
 const FIRST = Date.parse("2026-11-01T05:30:00Z");
@@ -82,5 +92,30 @@ describe("c094_timezone_and_dst: links", () => {
     for (const text of ["2026-02-30 01:00", "2026-13-01", "2026-11-01 25:00", "tomorrow"]) {
       expect(readInstant(text, NEW_YORK)).toEqual({ ok: false });
     }
+  });
+});
+
+describe("short ways to write a time", () => {
+  const now = Date.parse("2026-11-30T20:00:00Z");
+  const shown = Date.parse("2026-11-29T12:00:00Z");
+  test.each([
+    ["14:00", "2026-11-29 14:00"],
+    ["yesterday", "2026-11-30 00:00"],
+    ["Today 9:05", "2026-12-01 9:05"],
+    ["昨天 14:00:30", "2026-11-30 14:00:30"],
+    ["", ""],
+    ["noon", "noon"],
+    ["now-1h", "now-1h"],
+  ])("%s", (text, meant) => {
+    // In Kolkata it is already the next day.
+    expect(withDay(text, "Asia/Kolkata", shown, now)).toBe(meant);
+  });
+
+  test("the clock is named", () => {
+    expect(["UTC", "Asia/Kolkata", "Europe/London"].map((zone) => zoneTag(now, zone))).toEqual([
+      "UTC",
+      "+05:30",
+      "UTC",
+    ]);
   });
 });

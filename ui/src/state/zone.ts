@@ -73,6 +73,12 @@ export function formatOffset(offset_ms: number): string {
   return `${offset_ms < 0 ? "-" : "+"}${two(Math.floor(minutes / 60))}:${two(minutes % 60)}`;
 }
 
+/** `UTC`, `+05:30`: which clock an instant is written by, for whoever has another. */
+export function zoneTag(instant: number, zone: Zone): string {
+  const offset = offsetAt(instant, zone);
+  return offset === 0 ? "UTC" : formatOffset(offset);
+}
+
 /** Every instant at which the zone's clock shows that: usually one, two when it is set back, none when set forward. */
 export function instantsOf(clock: Clock, zone: Zone): number[] {
   const target = asUtc(clock);
@@ -130,6 +136,16 @@ export function readInstant(text: string, zone: Zone): Read {
   if (first !== undefined) return { ok: true, instant: first + ms, note: second === undefined ? null : "twice" };
   const before = offsetAt(asUtc(clock) - 86_400_000, zone);
   return { ok: true, instant: asUtc(clock) - before + ms, note: "never" };
+}
+
+/** `14:00`, `yesterday`, `today 9:30` with the day that is meant: of a clock alone, the day that is `shown`. */
+export function withDay(text: string, zone: Zone, shown: number, now: number): string {
+  const found = /^(?:(today|今天)|(yesterday|昨天))?\s*(\d{1,2}:\d{2}(?::\d{2})?)?$/i.exec(text.trim());
+  if (!found || found[0] === "") return text;
+  const [, today, yesterday, time = "00:00"] = found;
+  const { year, month, day } = clockAt(today || yesterday ? now : shown, zone);
+  const date = new Date(Date.UTC(year, month - 1, yesterday ? day - 1 : day)).toISOString().slice(0, 10);
+  return `${date} ${time}`;
 }
 
 const two = (n: number) => String(n).padStart(2, "0");

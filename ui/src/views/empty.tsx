@@ -8,7 +8,7 @@ import { useAnswer } from "../state/query.ts";
 import type { Chosen } from "../state/selection.ts";
 import { SERVICE } from "../state/selector.ts";
 import { writeTime } from "../state/time.ts";
-import { change } from "../state/url.ts";
+import { carried, change, place } from "../state/url.ts";
 import { writeInstant } from "../state/zone.ts";
 import { Link } from "../widgets/link.tsx";
 import { useZone } from "./range.tsx";
@@ -35,6 +35,20 @@ export function EmptyRange({ state, chosen }: { readonly state: Explore; readonl
   const away = (span_ms: number) => numbers.value(Math.round(span_ms) * 1e6, "nanoseconds");
   const filters = state.matchers?.filter((matcher) => matcher.name !== SERVICE) ?? [];
   const { before = null, after = null } = found.data ?? {};
+  if (chosen.unknownService !== null) {
+    return (
+      <EmptyState title={text.states.unknownService(chosen.unknownService)}>
+        <p class="actions">
+          <Link class="button primary" path="" parameters={carried(place.value.parameters)}>
+            {text.states.toServices}
+          </Link>
+          <Link class="button" path="status/ingest" parameters={carried(place.value.parameters)}>
+            {text.services.missing}
+          </Link>
+        </p>
+      </EmptyState>
+    );
+  }
   return (
     <EmptyState title={text.states.emptyTitle}>
       <p>
@@ -73,7 +87,7 @@ export function EmptyRange({ state, chosen }: { readonly state: Explore; readonl
         ) : null}
       </p>
       <p>
-        <Link path="status/ingest" parameters={[]}>
+        <Link path="status/ingest" parameters={carried(place.value.parameters)}>
           {text.services.missing}
         </Link>
       </p>

@@ -5,8 +5,12 @@ import * as api from "../data/api.ts";
 import type { ExplainItem } from "../data/types.ts";
 import { useNumbers, useText } from "../i18n/index.ts";
 import { asOf, useLive } from "../state/clock.ts";
+import { readExplore } from "../state/explore.ts";
+import { around } from "../state/nearest.ts";
 import { useAnswer } from "../state/query.ts";
 import { SERVICE, writeSelector } from "../state/selector.ts";
+import { resolveWindow, writeTime } from "../state/time.ts";
+import { carried, changed, type Parameters, place } from "../state/url.ts";
 import { writeInstant } from "../state/zone.ts";
 import { Link } from "../widgets/link.tsx";
 import { useZone } from "./range.tsx";
@@ -73,6 +77,16 @@ export function MissingPage() {
   const known = useAnswer(`services ${now}`, (signal) => api.services({ from: 0, to: now + 1 }, signal));
   const explained = asked.data?.data ?? null;
   const at = (time: string) => writeInstant(Date.parse(time), zone);
+  const { parameters } = place.value;
+  // The range that one came with, or one of that length where the service has something.
+  const rangeWith = (last: number): Parameters => {
+    const { from, to } = readExplore(parameters);
+    const window = resolveWindow(from, to, now);
+    if (last >= window.from && last < window.to) return carried(parameters);
+    const near = around(last, window);
+    const moved = { from: writeTime(near.from), to: writeTime(near.to), live: null };
+    return changed(carried(parameters), moved);
+  };
   return (
     <section class="page missing" aria-labelledby="missing-title">
       <h1 id="missing-title">{text.missing.title}</h1>
@@ -116,7 +130,10 @@ export function MissingPage() {
               <li key={service.name}>
                 <Link
                   path="explore"
-                  parameters={[["q", writeSelector([{ name: SERVICE, operator: "=", value: service.name }])]]}
+                  parameters={[
+                    ["q", writeSelector([{ name: SERVICE, operator: "=", value: service.name }])],
+                    ...rangeWith(Date.parse(service.last)),
+                  ]}
                 >
                   {service.name}
                 </Link>{" "}

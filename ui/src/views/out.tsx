@@ -11,6 +11,7 @@ import { type Explore, writeExplore } from "../state/explore.ts";
 import type { Chosen } from "../state/selection.ts";
 import { type Window, writeTime } from "../state/time.ts";
 import { changed, place, wholeAddress } from "../state/url.ts";
+import { zoneTag } from "../state/zone.ts";
 import { announce } from "../widgets/announce.tsx";
 import { copyText } from "../widgets/copy.ts";
 import { Icon } from "../widgets/icon.tsx";
@@ -51,7 +52,7 @@ export function OutMenu({ state, chosen, tree }: Props) {
   const save = async (kind: FileKind) => {
     if (!tree) return;
     const name = fileName(chosen, kind);
-    const range = (window: Window) => writeRange(window.from, window.to, zone);
+    const range = (window: Window) => `${writeRange(window.from, window.to, zone)} ${zoneTag(window.from, zone)}`;
     const facts = {
       title: [chosen.service ?? text.filters.allServices, typeName(text, chosen.type)].join(" · "),
       lines: [

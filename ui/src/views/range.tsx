@@ -6,9 +6,9 @@ import { useText } from "../i18n/index.ts";
 import { asOf, refresh, useLive } from "../state/clock.ts";
 import { readExplore, writeExplore } from "../state/explore.ts";
 import { chooseZone, zonePreference } from "../state/preferences.ts";
-import { isRelative, PRESETS, readTime, resolveWindow, writeTime } from "../state/time.ts";
+import { isRelative, PRESETS, readTime, resolveWindow, writeSpan, writeTime } from "../state/time.ts";
 import { change, place } from "../state/url.ts";
-import { clockAt, formatOffset, offsetAt, readInstant, writeInstant, type Zone } from "../state/zone.ts";
+import { formatOffset, offsetAt, readInstant, withDay, writeInstant, type Zone, zoneTag } from "../state/zone.ts";
 import { Icon } from "../widgets/icon.tsx";
 import { Popover } from "../widgets/popover.tsx";
 import { Segmented } from "../widgets/segmented.tsx";
@@ -33,10 +33,11 @@ export function writeRange(from: number, to: number, zone: Zone): string {
 
 type Side = { readonly value: string; readonly fault: string | null; readonly note: string | null };
 
-function useSide(written: string, zone: Zone): Side {
+function useSide(typed: string, zone: Zone, shown: number): Side {
   const text = useText();
   const now = asOf.value;
-  if (isRelative(written) || /^\d{10,}$/.test(written.trim())) {
+  const written = withDay(typed, zone, shown, now);
+  if (isRelative(written) || /^\d{9,}$/.test(written.trim())) {
     const read = readTime(written, now);
     return { value: written.trim(), fault: read === null ? text.time.unread : null, note: null };
   }
@@ -47,7 +48,9 @@ function useSide(written: string, zone: Zone): Side {
       ? text.time.twice(formatOffset(offsetAt(read.instant, zone)))
       : read.note === "never"
         ? text.time.never(writeInstant(read.instant, zone))
-        : null;
+        : written === typed
+          ? null
+          : `= ${writeInstant(read.instant, zone)}`;
   return { value: writeTime(read.instant), fault: null, note };
 }
 
@@ -84,13 +87,11 @@ function Absolute({ zone, close }: { readonly zone: Zone; readonly close: () => 
   const shown = (raw: string, instant: number) => (isRelative(raw) ? raw : writeInstant(instant, zone));
   const [from, setFrom] = useState(() => shown(state.from, window.from));
   const [to, setTo] = useState(() => shown(state.to, window.to));
-  const start = useSide(from, zone);
-  const end = useSide(to, zone);
+  const start = useSide(from, zone, window.from);
+  const end = useSide(to, zone, window.from);
   const now = asOf.value;
-  const backwards =
-    !start.fault &&
-    !end.fault &&
-    (readTime(start.value, now) ?? 0) >= (readTime(end.value, now) ?? Number.POSITIVE_INFINITY);
+  const length = start.fault || end.fault ? 1 : (readTime(end.value, now) ?? 0) - (readTime(start.value, now) ?? 0);
+  const backwards = length <= 0;
   return (
     <form
       class="range-form"
@@ -98,14 +99,15 @@ function Absolute({ zone, close }: { readonly zone: Zone; readonly close: () => 
         event.preventDefault();
         if (start.fault || end.fault || backwards) return;
         refresh();
-        change(writeExplore({ from: start.value, to: end.value, lens: null, at: null }), "push");
+        const live = state.live && isRelative(end.value);
+        change(writeExplore({ from: start.value, to: end.value, live, lens: null, at: null }), "push");
         close();
       }}
     >
       <TimeField label={text.time.from} written={from} side={start} onInput={setFrom} />
       <TimeField label={text.time.to} written={to} side={end} onInput={setTo} />
       <small class="note">{text.time.hint}</small>
-      {backwards ? <small class="bad">{text.time.backwards}</small> : null}
+      {backwards ? <small class="bad">{length === 0 ? text.time.nothing : text.time.backwards}</small> : null}
       <button type="submit" class="button primary" disabled={start.fault !== null || end.fault !== null || backwards}>
         {text.time.apply}
       </button>
@@ -122,11 +124,15 @@ export function RangePicker() {
   const zone = useZone();
   const state = readExplore(place.value.parameters);
   const window = resolveWindow(state.from, state.to, asOf.value);
-  useLive(state.live);
+  // A range that ends at a fixed time has nothing to wait for.
+  const moves = isRelative(state.to);
+  const live = state.live && moves;
+  useLive(live);
   const span = spanOf(state.from, state.to);
   const spans: Readonly<Record<string, string>> = text.time.spans;
   const shown = span === null ? writeRange(window.from, window.to, zone) : text.time.last(spans[span] ?? span);
-  const label = `${text.time.range}: ${shown}${zone === "UTC" ? " UTC" : ""}`;
+  const tag = zoneTag(window.from, zone);
+  const label = `${text.time.range}: ${shown} ${tag}`;
   return (
     <div class="joined">
       <Popover
@@ -136,8 +142,7 @@ export function RangePicker() {
         button={
           <>
             <Icon name="clock" />
-            <span class="range-text">{shown}</span>
-            {zone === "UTC" ? <small class="tag">UTC</small> : null}
+            <span class="range-text">{shown}</span> <small class="tag">{tag}</small>
           </>
         }
       >
@@ -184,23 +189,20 @@ export function RangePicker() {
       </Popover>
       <button
         type="button"
-        class={state.live ? "button square on" : "button square"}
-        aria-pressed={state.live}
+        class={live ? "button square on" : "button square"}
+        aria-pressed={live}
         aria-label={text.header.live}
-        title={state.live ? text.header.liveOn : text.header.liveOff}
+        title={live ? text.header.liveOn : moves ? text.header.liveOff : text.header.liveNow}
         onClick={() => {
-          if (!state.live) refresh();
-          change(writeExplore({ live: !state.live }), "replace");
+          if (!live) refresh();
+          // From a fixed range: the last of the same length.
+          const from = `now-${writeSpan(window.to - window.from)}`;
+          if (moves) change(writeExplore({ live: !live }), "replace");
+          else change(writeExplore({ from, to: "now", live: true, lens: null, at: null }), "push");
         }}
       >
-        <Icon name={state.live ? "pause" : "play"} />
+        <Icon name={live ? "pause" : "play"} />
       </button>
     </div>
   );
-}
-
-/** Hour and minute of an instant, for places where the day is clear. */
-export function shortClock(instant: number, zone: Zone): string {
-  const { hour, minute } = clockAt(instant, zone);
-  return `${String(hour).padStart(2, "0")}:${String(minute).padStart(2, "0")}`;
 }

@@ -12,8 +12,8 @@ import { useAnswer } from "../state/query.ts";
 import { SERVICE, writeSelector } from "../state/selector.ts";
 import { aligned, chartOf, stepFor } from "../state/series.ts";
 import { type ServiceRow, serviceRows } from "../state/service-rows.ts";
-import { resolveWindow, type Window } from "../state/time.ts";
-import { change, go, type Parameters, parameter, place } from "../state/url.ts";
+import { resolveWindow, type Window, writeTime } from "../state/time.ts";
+import { carried, change, go, type Parameters, parameter, place } from "../state/url.ts";
 import { writeInstant } from "../state/zone.ts";
 import { FunctionName } from "../widgets/function-name.tsx";
 import { lazy } from "../widgets/lazy.tsx";
@@ -144,11 +144,7 @@ export function ServicesPage() {
     const short = type && row.types.includes(type.full) ? shortType(type.full, row.types) : null;
     const pairs: [string, string][] = [["q", q]];
     if (short && defaultType(row.types)?.full !== type?.full) pairs.push(["t", short]);
-    for (const name of ["from", "to", "tz", "live"]) {
-      const value = parameter(parameters, name);
-      if (value !== null) pairs.push([name, value]);
-    }
-    return pairs;
+    return [...pairs, ...carried(parameters)];
   };
   const used = rows.filter((row) => row.usage !== null);
   const quiet = rows.length - used.length;
@@ -172,7 +168,7 @@ export function ServicesPage() {
           {text.services.count(used.length, numbers.count(used.length))}
           {quiet > 0 ? ` · ${text.services.quiet(quiet, numbers.count(quiet))}` : ""}
         </span>
-        <Link path="status/ingest" parameters={[]}>
+        <Link path="status/ingest" parameters={carried(parameters)}>
           {text.services.missing}
         </Link>
       </div>
@@ -184,10 +180,12 @@ export function ServicesPage() {
           <p class="actions">
             {newest(services) ? (
               <button type="button" class="button primary" onClick={() => goTo(newest(services), window)}>
-                {text.states.nearestBefore(
-                  writeInstant(newest(services), zone),
-                  numbers.value((window.to - newest(services)) * 1e6, "nanoseconds"),
-                )}
+                {newest(services) < window.from
+                  ? text.states.nearestBefore(
+                      writeInstant(newest(services), zone),
+                      numbers.value((window.from - newest(services)) * 1e6, "nanoseconds"),
+                    )
+                  : `${text.services.lastSeen}: ${writeInstant(newest(services), zone)}`}
               </button>
             ) : null}
           </p>
@@ -299,5 +297,5 @@ function newest(services: readonly { readonly last: string }[]): number {
 function goTo(instant: number, window: Window): void {
   const span = window.to - window.from;
   const to = Math.ceil((instant + span * 0.1) / 60_000) * 60_000;
-  change({ from: new Date(to - span).toISOString(), to: new Date(to).toISOString(), lens: null }, "push");
+  change({ from: writeTime(to - span), to: writeTime(to), lens: null }, "push");
 }

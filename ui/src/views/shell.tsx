@@ -7,7 +7,7 @@ import { refresh } from "../state/clock.ts";
 import { unread } from "../state/explore.ts";
 import { chooseTheme, language, type Theme, theme } from "../state/preferences.ts";
 import { readSelector, serviceOf } from "../state/selector.ts";
-import { href, type Parameters, parameter, place } from "../state/url.ts";
+import { carried, href, parameter, place } from "../state/url.ts";
 import { LiveRegion } from "../widgets/announce.tsx";
 import { Icon } from "../widgets/icon.tsx";
 import { lazy } from "../widgets/lazy.tsx";
@@ -21,14 +21,6 @@ const ExplorePage = lazy(async () => (await import("./explore.tsx")).ExplorePage
 const MissingPage = lazy(async () => (await import("./missing.tsx")).MissingPage);
 const HelpPage = lazy(async () => (await import("./help.tsx")).HelpPage);
 const HelpDialog = lazy(async () => (await import("./help.tsx")).HelpDialog);
-
-/** What goes along from page to page: the range, and what belongs to it. */
-function carried(parameters: Parameters): Parameters {
-  return ["from", "to", "tz", "live"].flatMap((name) => {
-    const value = parameter(parameters, name);
-    return value === null ? [] : [[name, value] as const];
-  });
-}
 
 function Page({ path }: { readonly path: string }) {
   const text = useText();
@@ -94,7 +86,7 @@ export function Shell() {
   }, [path, service, text]);
   const odd = unread(parameters);
   const tab = (to: string, label: string) => (
-    <Link path={to} parameters={carried(parameters)} {...(path === to && { "aria-current": "page" as const })}>
+    <Link path={to} parameters={carried(parameters, "q")} {...(path === to && { "aria-current": "page" as const })}>
       {label}
     </Link>
   );
@@ -112,7 +104,7 @@ export function Shell() {
         {text.nav.skip}
       </a>
       <header class="header">
-        <Link class="brand" path="" parameters={carried(parameters)}>
+        <Link class="brand" path="" parameters={carried(parameters, "q")}>
           <img src="./icon.svg" alt="" width="20" height="20" />
           <span>{text.brand}</span>
         </Link>

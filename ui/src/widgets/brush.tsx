@@ -124,6 +124,8 @@ export function Brush(props: Props) {
         setDrawn(null);
         if (!start) return;
         if (Math.abs(event.clientX - start.x) < DRAG_MIN_PX) return;
+        // What is chosen now is what the words are about, until the pointer moves again.
+        props.onPoint(null);
         onChoose(between(start.at, instantAt(event.clientX)), false);
       }}
       onPointerCancel={() => {
