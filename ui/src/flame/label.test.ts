@@ -108,6 +108,7 @@ describe("what would hide or change other text is made visible", () => {
     ["zero\u200bwidth\ufeff", "zero<U+200B>width<U+FEFF>"],
     ["half \ud800 pair", "half \ufffd pair"],
     ["c1 \u0085", "c1 <U+0085>"],
+    ["  ", '"  "'],
     ["👨‍👩‍👧 می‌خواهم 处理", "👨‍👩‍👧 می‌خواهم 处理"],
     ["<b onclick=1>&amp;", "<b onclick=1>&amp;"],
   ])("%j", (name, shown) => {

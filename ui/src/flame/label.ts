@@ -26,8 +26,11 @@ export interface Label {
 // Controls, direction marks, invisible spaces and halves of characters; joiners stay, emoji and Persian need them.
 const ODD = /\p{Cc}|[\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|\p{Cs}/gu;
 
-/** Makes visible what would change or hide other text. */
+const BLANK = /^\p{Zs}+$/u;
+
+/** Makes visible what would change or hide other text; blanks alone stand in quotes. */
 export function visible(text: string): string {
+  if (BLANK.test(text)) return `"${text}"`;
   return text.replace(ODD, (odd) => {
     const code = odd.codePointAt(0) ?? 0;
     // As terminals write them: every font has these.

@@ -108,7 +108,7 @@ export class Stage {
     }
     this.fitSpacer();
     this.view = viewport.clamp(this.view, this.layout, this.frame());
-    this.schedule();
+    this.drawNow();
     return width > 0;
   }
 
@@ -222,6 +222,18 @@ export class Stage {
 
   schedule(): void {
     if (this.pending === 0) this.pending = requestAnimationFrame((now) => this.step(now));
+  }
+
+  /** Draws before the browser paints: an opaque canvas is black from when it gets its size until something is on it. */
+  drawNow(): void {
+    if (this.animation) {
+      this.draw();
+      this.schedule();
+      return;
+    }
+    if (this.pending !== 0) cancelAnimationFrame(this.pending);
+    this.pending = 0;
+    this.draw();
   }
 
   private step(now: number): void {

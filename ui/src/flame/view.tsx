@@ -179,6 +179,7 @@ export function FlameView(props: FlameViewProps) {
     shown.current = { model, layout, focus };
     // Another order moves every box: what was in sight has no meaning any more.
     on.moveTo(focusOn(model, layout, on.frame(), focus), before?.layout === layout && animated());
+    if (!before) on.drawNow();
   }, [layout, direction, colourBy, text, matches, focus, chosenFrame, theme]);
 
   const run = (command: Command) => {

@@ -28,7 +28,7 @@ async function firstAfter(selection: api.Selection, window: Window, signal: Abor
 
 export async function nearest(selection: api.Selection, now: number, signal: AbortSignal): Promise<Nearest> {
   const { from, to } = selection.window;
-  const earlier = api.newestProfile({ ...selection, window: { from: 0, to: from } }, signal);
+  const earlier = from > 0 ? api.newestProfile({ ...selection, window: { from: 0, to: from } }, signal) : null;
   const later = now > to ? firstAfter(selection, { from: to, to: now }, signal) : null;
   const [before, after] = await Promise.all([earlier, later]);
   return { before, after };

@@ -52,10 +52,16 @@ export function shortType(full: string, types: readonly string[]): string {
   return full;
 }
 
+/** The type to begin with: the best word that any type has; of several that it means the one that comes most often. */
 export function defaultType(types: readonly string[]): ProfileType | null {
+  const counts = new Map<string, number>();
+  for (const full of types) counts.set(full, (counts.get(full) ?? 0) + 1);
+  const known = [...counts.keys()].map(readType);
   for (const word of FIRST) {
-    const found = findType(word, types);
-    if (found) return found;
+    const [first, ...others] = meant(word, known);
+    if (!first) continue;
+    const count = (type: ProfileType) => counts.get(type.full) ?? 0;
+    return others.reduce((best, type) => (count(type) > count(best) ? type : best), first);
   }
-  return types[0] === undefined ? null : readType(types[0]);
+  return known[0] ?? null;
 }

@@ -12,6 +12,8 @@ export interface Chosen {
   readonly service: string | null;
   /** Types of the chosen service, or of all. */
   readonly types: readonly string[];
+  /** The type that is shown when the link says none. */
+  readonly byDefault: string | null;
   /** Null while services are not known, or when a link's word means none or several. */
   readonly type: ProfileType | null;
   /** A service that never sent anything. */
@@ -31,8 +33,9 @@ export interface Chosen {
 export function choose(state: Explore, services: readonly Service[] | null, now: number): Chosen {
   const service = state.matchers ? serviceOf(state.matchers) : null;
   const known = services?.find((one) => one.name === service);
-  const types = known ? known.types : [...new Set(services?.flatMap((one) => one.types) ?? [])].sort();
-  const found = state.type === null ? defaultType(types) : findType(state.type, types);
+  const every = known ? known.types : (services?.flatMap((one) => one.types).sort() ?? []);
+  const types = [...new Set(every)];
+  const found = state.type === null ? defaultType(every) : findType(state.type, types);
   // A whole type is taken at its word, also where the service has none of it.
   const type = found ?? (state.type?.split(":").length === 5 ? readType(state.type) : null);
   const outer = resolveWindow(state.from, state.to, now);
@@ -44,6 +47,7 @@ export function choose(state: Explore, services: readonly Service[] | null, now:
   return {
     service,
     types,
+    byDefault: defaultType(every)?.full ?? null,
     type,
     unknownService: services !== null && known === undefined ? service : null,
     unknownType: services !== null && type === null && state.type !== null ? state.type : null,

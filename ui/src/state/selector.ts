@@ -35,18 +35,22 @@ export function readSelector(text: string): Matcher[] | null {
 /** Undoes the escapes that `quote` writes; null for rarer ones of Go, which are left to the server. */
 function unquote(text: string): string | null {
   let known = true;
-  const plain = text.replace(/\\(.)/g, (_, letter: string) => {
+  const plain = text.replace(/\\(u[\da-fA-F]{4}|.)/g, (_, letter: string) => {
     const meaning: Record<string, string> = { n: "\n", t: "\t", r: "\r", '"': '"', "\\": "\\" };
-    const plain = meaning[letter];
+    const plain = letter.length > 1 ? String.fromCharCode(Number.parseInt(letter.slice(1), 16)) : meaning[letter];
     if (plain === undefined) known = false;
     return plain ?? "";
   });
   return known ? plain : null;
 }
 
+// Controls and direction marks would act on the terminal, or the line of text, that a selector is pasted into.
+const UNSAFE = /["\\]|\p{Cc}|[\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu;
+
 function quote(text: string): string {
   const escapes: Record<string, string> = { "\n": "\\n", "\t": "\\t", "\r": "\\r", '"': '\\"', "\\": "\\\\" };
-  return `"${text.replace(/[\n\t\r"\\]/g, (letter) => escapes[letter] ?? letter)}"`;
+  const code = (letter: string) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  return `"${text.replace(UNSAFE, (letter) => escapes[letter] ?? code(letter))}"`;
 }
 
 export function writeSelector(matchers: readonly Matcher[]): string {

@@ -9,6 +9,7 @@ import { defaultType, findType, shortType } from "./profile-type.ts";
 import { choose } from "./selection.ts";
 import { fits, isBadPattern, readSelector, serviceOf, withService, writeSelector } from "./selector.ts";
 import {
+  baselineWindow,
   readBaseline,
   readLens,
   readTime,
@@ -93,6 +94,20 @@ describe("times", () => {
     expect(resolveWindow("x", "y", NOW)).toEqual({ from: NOW - 3_600_000, to: NOW });
   });
 
+  test("instants beyond what server and calendar hold count as the last ones there are, and a range is never empty", () => {
+    const first = 0;
+    const last = Date.parse("2200-01-01T00:00:00Z");
+    for (const far of ["9999999999999999", "9999-12-31T23:59Z"]) expect(readTime(far, NOW)).toBe(last);
+    for (const far of ["now-999999999w", "1066-10-14T09:00Z"]) expect(readTime(far, NOW)).toBe(first);
+    expect(resolveWindow("9999999999999999", "9999999999999999", NOW)).toEqual({ from: last - 60_000, to: last });
+    expect(resolveWindow("0000000000", "0000000000", NOW)).toEqual({ from: first, to: 60_000 });
+    expect(readLens("2026-11-29T03:10Z/PT999999999H")?.to).toBe(last);
+    const before = baselineWindow({ offset: 6e17 }, { from: NOW, to: NOW + 60_000 });
+    expect(before).toEqual({ from: first, to: 60_000 });
+    for (const window of [before, resolveWindow("now-999999999w", "9999999999999999", NOW)])
+      expect(readLens(writeLens(window))).toEqual(window);
+  });
+
   test.each(["2026-11-29T03:10Z/PT5M", "2026-11-29T03:10:15Z/PT1H15S", "2026-11-29T03:10Z/PT0.5S"])(
     "lens %s",
     (text) => {
@@ -127,7 +142,7 @@ describe("selectors", () => {
     expect(writeSelector(withService(matchers ?? [], "x"))).toContain('{service_name="x",pod=~');
   });
 
-  test.each(['{a="b"', "{a}", "{a='b'}", '{a="\\u6e29"}', "cpu"])("%s is left to the server", (text) => {
+  test.each(['{a="b"', "{a}", "{a='b'}", '{a="\\x41"}', "cpu"])("%s is left to the server", (text) => {
     expect(readSelector(text)).toBeNull();
   });
 
@@ -150,6 +165,13 @@ describe("selectors", () => {
   });
 });
 
+test("a selector holds nothing that acts on the line it is pasted into", () => {
+  const value = "a\u0000\u001b[201~\u0085\u202eb\u2028\n";
+  const text = writeSelector([{ name: "pod", operator: "=", value }]);
+  expect(text).toBe('{pod="a\\u0000\\u001b[201~\\u0085\\u202eb\\u2028\\n"}');
+  expect(readSelector(text)).toEqual([{ name: "pod", operator: "=", value }]);
+});
+
 describe("profile types", () => {
   const types = [
     "mutex:contentions:count:contentions:count",
@@ -163,6 +185,14 @@ describe("profile types", () => {
     for (const full of types) expect(findType(shortType(full, types), types)?.full).toBe(full);
     expect(shortType(types[1] ?? "", types)).toBe("mutex");
     expect(defaultType(types)?.full).toBe(types[4]);
+  });
+
+  test("of several that the first word means, the one that most services have is shown", () => {
+    const other = "cpu:cpu:nanoseconds:samples:count";
+    const cpu = types[4] ?? "";
+    const wall = "wall:wall:nanoseconds:wall:nanoseconds";
+    expect(defaultType([other, cpu, cpu, wall, wall, wall])?.full).toBe(cpu);
+    expect(defaultType([cpu, other, other])?.full).toBe(other);
   });
 
   test("a word that means several means none", () => {

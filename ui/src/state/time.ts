@@ -24,6 +24,24 @@ export function writeSpan(span_ms: number): string {
   return `${span_ms}ms`;
 }
 
+/** Instants that server and calendar can hold; what a link says beyond them counts as these. */
+const FIRST = 0;
+const LAST = Date.UTC(2200, 0, 1);
+const SPAN_MIN = 60_000;
+
+function held(instant: number): number {
+  return Math.min(LAST, Math.max(FIRST, instant));
+}
+
+/** A window that can be asked for: inside the instants there are, and never empty. */
+function heldWindow(from: number, to: number): Window {
+  const window = { from: held(from), to: held(to) };
+  if (window.from < window.to) return window;
+  return window.to - SPAN_MIN < FIRST
+    ? { from: window.to, to: window.to + SPAN_MIN }
+    : { from: window.to - SPAN_MIN, to: window.to };
+}
+
 export function isRelative(text: string): boolean {
   return /^now(-|$)/.test(text.trim());
 }
@@ -34,12 +52,12 @@ export function readTime(text: string, now: number): number | null {
   if (trimmed === "now") return now;
   if (trimmed.startsWith("now-")) {
     const span = readSpan(trimmed.slice(4));
-    return span === null ? null : now - span;
+    return span === null ? null : held(now - span);
   }
-  if (/^\d{9,16}$/.test(trimmed)) return Number(trimmed) * (trimmed.length <= 11 ? 1000 : 1);
+  if (/^\d{9,16}$/.test(trimmed)) return held(Number(trimmed) * (trimmed.length <= 11 ? 1000 : 1));
   if (/^\d{4}-\d{2}-\d{2}T[\d:.]+(Z|[+-]\d{2}:\d{2})$/.test(trimmed)) {
     const instant = Date.parse(trimmed.replace(/T(\d{2}:\d{2})(Z|[+-])/, "T$1:00$2"));
-    return Number.isNaN(instant) ? null : instant;
+    return Number.isNaN(instant) ? null : held(instant);
   }
   return null;
 }
@@ -59,8 +77,7 @@ export const DEFAULT_TO = "now";
 export function resolveWindow(from: string, to: string, now: number): Window {
   const end = readTime(to, now) ?? now;
   const start = readTime(from, now) ?? end - 3_600_000;
-  if (start === end) return { from: start - 60_000, to: end };
-  return start < end ? { from: start, to: end } : { from: end, to: start };
+  return heldWindow(Math.min(start, end), Math.max(start, end));
 }
 
 function readDuration(text: string): number | null {
@@ -84,7 +101,7 @@ export function readLens(text: string): Window | null {
   const from = readTime(start, Number.NaN);
   const span = readDuration(length);
   if (from === null || Number.isNaN(from) || span === null || span <= 0) return null;
-  return { from, to: from + span };
+  return heldWindow(from, from + span);
 }
 
 export function writeLens(window: Window): string {
@@ -109,7 +126,7 @@ export function writeBaseline(baseline: Baseline): string {
 
 export function baselineWindow(baseline: Baseline, current: Window): Window {
   if ("window" in baseline) return baseline.window;
-  return { from: current.from - baseline.offset, to: current.to - baseline.offset };
+  return heldWindow(current.from - baseline.offset, current.to - baseline.offset);
 }
 
 export const PRESETS = ["5m", "15m", "1h", "6h", "24h", "7d", "30d"] as const;

@@ -2,6 +2,7 @@
 // leads on. From the tree in the page, or from the server where the tree was cut.
 
 import { compareValues, type FlameModel, timesText, totalsOf } from "../flame/index.ts";
+import { visible } from "../flame/label.ts";
 import { useNumbers, useText } from "../i18n/index.ts";
 import type { Around, Neighbour } from "../state/around.ts";
 import type { DiffBy } from "../state/explore.ts";
@@ -113,7 +114,7 @@ export function CallersPanel({ model, fn, around, diffBy, onChoose, onClose }: P
           {list(text.callers.callers, around.callers, text.callers.none)}
           <div class="middle">
             <code>
-              <bdi>{around.name}</bdi>
+              <bdi>{visible(around.name)}</bdi>
             </code>
             {around.file === "" ? null : <small class="faint">{around.file}</small>}
             <dl>

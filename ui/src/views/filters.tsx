@@ -3,9 +3,10 @@
 
 import { useMemo, useState } from "preact/hooks";
 import type { Labels, Service } from "../data/types.ts";
+import { visible } from "../flame/label.ts";
 import { useText } from "../i18n/index.ts";
 import { type Explore, writeExplore } from "../state/explore.ts";
-import { defaultType, shortType } from "../state/profile-type.ts";
+import { shortType } from "../state/profile-type.ts";
 import type { Chosen } from "../state/selection.ts";
 import { type Matcher, SERVICE, withService } from "../state/selector.ts";
 import { change } from "../state/url.ts";
@@ -24,7 +25,7 @@ interface Props {
 }
 
 function chipText(matcher: Matcher): string {
-  return `${matcher.name}${matcher.operator}${matcher.value}`;
+  return visible(`${matcher.name}${matcher.operator}${matcher.value}`);
 }
 
 function SelectorText({ q }: { readonly q: string }) {
@@ -69,7 +70,7 @@ export function Filters({ state, chosen, services, series }: Props) {
     put(withService(next, chosen.service));
   };
   const chooseType = (full: string) => {
-    const plain = defaultType(chosen.types)?.full === full;
+    const plain = chosen.byDefault === full;
     change({ ...writeExplore({ type: plain ? null : shortType(full, chosen.types), at: null }) }, "push");
   };
 
@@ -82,7 +83,7 @@ export function Filters({ state, chosen, services, series }: Props) {
           class="button service"
           button={
             <>
-              <b>{chosen.service ?? text.filters.allServices}</b>
+              <b>{chosen.service === null ? text.filters.allServices : visible(chosen.service)}</b>
               <Icon name="down" />
             </>
           }
@@ -122,7 +123,7 @@ export function Filters({ state, chosen, services, series }: Props) {
                   <code>
                     {matcher.name}
                     <i>{matcher.operator}</i>
-                    {matcher.value}
+                    {visible(matcher.value)}
                   </code>
                 }
               >

@@ -1,6 +1,7 @@
 // What the lines of a grouped chart are: each value of the label with its mean in the part that is looked at and, in a
 // comparison, before and now. Pressing one shows only that value.
 
+import { visible } from "../flame/label.ts";
 import { useNumbers, useText } from "../i18n/index.ts";
 import { type Explore, writeExplore } from "../state/explore.ts";
 import type { Chosen } from "../state/selection.ts";
@@ -42,7 +43,7 @@ export function Legend({ state, chosen, chart, shown }: Props) {
               onClick={() => only(value)}
             >
               <i class="swatch" style={{ background: `var(--line-${at + 1})` }} />
-              <span>{value || text.timeline.noValue}</span>
+              <span>{visible(value) || text.timeline.noValue}</span>
               {now ? <b>{rate(now.mean)}</b> : <span class="faint">–</span>}
               {changeShare === null ? null : (
                 <span class={changeShare > 0.02 ? "more-text" : changeShare < -0.02 ? "less-text" : "faint"}>

@@ -3,6 +3,7 @@
 
 import * as api from "../data/api.ts";
 import type { ExplainItem } from "../data/types.ts";
+import { visible } from "../flame/label.ts";
 import { useNumbers, useText } from "../i18n/index.ts";
 import { asOf, useLive } from "../state/clock.ts";
 import { readExplore } from "../state/explore.ts";
@@ -49,15 +50,16 @@ function Items({ items, caption }: { readonly items: readonly ExplainItem[]; rea
             <tr key={`${item.reason} ${item.api} ${item.service} ${item.client}`}>
               <td class="when">{writeInstant(Date.parse(item.last), zone)}</td>
               <th scope="row" class="service">
-                {item.service || <span class="faint">{text.missing.unnamed}</span>}
+                {visible(item.service) || <span class="faint">{text.missing.unnamed}</span>}
               </th>
               <td class="reason">
                 <code>{item.reason}</code>
               </td>
               <td class="number times">{numbers.count(item.count)}</td>
-              <td class="words-cell">{item.example}</td>
+              <td class="words-cell">{visible(item.example)}</td>
               <td class="client">
-                {item.client || <span class="faint">{text.missing.unnamed}</span>} <span class="tag">{item.api}</span>
+                {visible(item.client) || <span class="faint">{text.missing.unnamed}</span>}{" "}
+                <span class="tag">{item.api}</span>
               </td>
             </tr>
           ))}
@@ -135,7 +137,7 @@ export function MissingPage() {
                     ...rangeWith(Date.parse(service.last)),
                   ]}
                 >
-                  {service.name}
+                  {visible(service.name)}
                 </Link>{" "}
                 <span class="faint">{text.missing.last(at(service.last))}</span>
               </li>

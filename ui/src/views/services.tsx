@@ -4,6 +4,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import * as api from "../data/api.ts";
 import { Queue } from "../data/queue.ts";
+import { visible } from "../flame/label.ts";
 import { typeName, useNumbers, useText } from "../i18n/index.ts";
 import { asOf, refresh } from "../state/clock.ts";
 import { readExplore, writeExplore } from "../state/explore.ts";
@@ -70,8 +71,9 @@ export function ServicesPage() {
   const window = resolveWindow(state.from, state.to, now);
   const all = useAnswer(`services ${now}`, (signal) => api.services({ from: 0, to: now + 1 }, signal));
   const services = all.data?.data.services ?? null;
-  const types = useMemo(() => [...new Set(services?.flatMap((service) => service.types) ?? [])].sort(), [services]);
-  const type = (state.type ? findType(state.type, types) : defaultType(types)) ?? defaultType(types);
+  const everyType = useMemo(() => services?.flatMap((service) => service.types).sort() ?? [], [services]);
+  const types = useMemo(() => [...new Set(everyType)], [everyType]);
+  const type = (state.type ? findType(state.type, types) : null) ?? defaultType(everyType);
 
   const step = stepFor(window);
   const whole = aligned(window, step);
@@ -213,7 +215,7 @@ export function ServicesPage() {
             class: "name",
             cell: (row) => (
               <Link path="explore" parameters={leads(row)} title={text.services.open(row.name)}>
-                {row.name}
+                {visible(row.name)}
               </Link>
             ),
           },

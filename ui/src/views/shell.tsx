@@ -1,7 +1,8 @@
 // What surrounds every page: the header, the way past it, the live region and the help. Which page it is follows from
 // the path alone.
 
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useErrorBoundary, useRef } from "preact/hooks";
+import { visible } from "../flame/label.ts";
 import { switchLanguage, useText } from "../i18n/index.ts";
 import { refresh } from "../state/clock.ts";
 import { unread } from "../state/explore.ts";
@@ -15,6 +16,7 @@ import { Link } from "../widgets/link.tsx";
 import { Menu } from "../widgets/menu.tsx";
 import { HELP, openHelp } from "./open-help.ts";
 import { RangePicker } from "./range.tsx";
+import { ErrorState } from "./states.tsx";
 
 const ServicesPage = lazy(async () => (await import("./services.tsx")).ServicesPage);
 const ExplorePage = lazy(async () => (await import("./explore.tsx")).ExplorePage);
@@ -22,8 +24,15 @@ const MissingPage = lazy(async () => (await import("./missing.tsx")).MissingPage
 const HelpPage = lazy(async () => (await import("./help.tsx")).HelpPage);
 const HelpDialog = lazy(async () => (await import("./help.tsx")).HelpDialog);
 
+/** A fault of one page leaves the header standing: another place, or the same once more, is a press away. */
 function Page({ path }: { readonly path: string }) {
   const text = useText();
+  const [fault, mend] = useErrorBoundary();
+  const { parameters } = place.value;
+  useEffect(() => {
+    if (fault !== undefined) mend();
+  }, [path, parameters]);
+  if (fault !== undefined) return <ErrorState error={fault} retry={mend} />;
   if (path === "") return <ServicesPage />;
   if (path === "explore") return <ExplorePage />;
   if (path === "status/ingest") return <MissingPage />;
@@ -80,7 +89,7 @@ export function Shell() {
   const selector = parameter(parameters, "q");
   const service = selector === null ? null : serviceOf(readSelector(selector) ?? []);
   useEffect(() => {
-    document.title = [path === "explore" ? (service ?? text.nav.explore) : "", text.brand]
+    document.title = [path === "explore" ? (service === null ? text.nav.explore : visible(service)) : "", text.brand]
       .filter(Boolean)
       .join(" · ");
   }, [path, service, text]);

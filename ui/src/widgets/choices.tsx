@@ -3,6 +3,7 @@
 
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { visible } from "../flame/label.ts";
 import { useNumbers, useText } from "../i18n/index.ts";
 
 export interface Choice {
@@ -101,7 +102,7 @@ export function Choices({ label, choices, onChoose, onText, initial = "" }: Prop
             onMouseMove={() => setAt(n)}
             onClick={() => choose(n)}
           >
-            <span class="option-name">{choice.label}</span>
+            <span class="option-name">{visible(choice.label)}</span>
             {choice.aside === undefined ? null : <span class="option-aside">{choice.aside}</span>}
           </div>
         ))}

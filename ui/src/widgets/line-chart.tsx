@@ -19,6 +19,11 @@ interface Props {
   readonly write: (value: number) => string;
 }
 
+/** Whether a line has exactly one value. */
+function isAlone(values: readonly (number | null)[]): boolean {
+  return values.filter((value) => value !== null).length === 1;
+}
+
 export function LineChart({ chart, window, zone, height, theme, write }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const writer = useRef(write);
@@ -77,13 +82,14 @@ export function LineChart({ chart, window, zone, height, theme, write }: Props) 
       ],
       series: [
         {},
-        ...lines.map((_, at): UPlot.Series => {
+        ...lines.map((line, at): UPlot.Series => {
           const stroke = single ? colour("--chart") : colour(`--line-${at + 1}`);
           const paths = single ? bars?.({ size: [1, 100], align: 1, gap: 1 }) : stepped?.({ align: 1 });
           return {
             stroke,
             width: single ? 0 : 1.5,
-            points: { show: false },
+            // A line of one value has no length: a dot says where it is.
+            points: { show: !single && isAlone(line.values), size: 6, fill: stroke },
             spanGaps: !single,
             ...(single && { fill: stroke }),
             ...(paths && { paths }),

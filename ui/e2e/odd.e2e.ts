@@ -1,0 +1,110 @@
+// Links that no page wrote, windows that change their size, a server that goes away at the wrong moment, and names that turn
+// or hide the text around them: nothing of it takes the page away.
+
+import { afterAll, expect, inject, test } from "vitest";
+import { CART, closeBrowser, RANGE, settled, visit, words } from "./browser.ts";
+
+const server = inject("server");
+const text = words.en;
+
+afterAll(closeBrowser);
+
+test("the flame graph is never on the screen without its picture, whatever size the window takes", async () => {
+  const { page, leave } = await visit(server, "help", { theme: "light" });
+  // A message sent in a frame arrives when that frame has been drawn: what is on the canvas then is what was seen.
+  await page.evaluate(() => {
+    const seen: string[] = [];
+    Object.assign(window, { seen });
+    const channel = new MessageChannel();
+    channel.port1.onmessage = () => {
+      const canvas = document.querySelector<HTMLCanvasElement>(".flame-canvases canvas");
+      const brush = canvas && canvas.width > 1 ? canvas.getContext("2d", { willReadFrequently: true }) : null;
+      if (!canvas || !brush) return;
+      const pixel = brush.getImageData(canvas.width >> 1, canvas.height - 3, 1, 1).data;
+      seen.push(`${canvas.width} ${pixel.join(" ")}`);
+    };
+    const tick = () => {
+      channel.port2.postMessage(null);
+      requestAnimationFrame(tick);
+    };
+    requestAnimationFrame(tick);
+  });
+  await page.getByRole("link", { name: text.nav.explore }).click();
+  await page.getByRole("button", { name: new RegExp(`^${text.time.range}`) }).click();
+  await page.getByRole("textbox", { name: text.time.from }).fill("2026-11-29 02:30");
+  await page.getByRole("textbox", { name: text.time.to }).fill("2026-11-29 04:00");
+  await page.getByRole("button", { name: text.time.apply }).click();
+  await settled(page);
+  for (const width of [1200, 1000, 1300]) {
+    await page.setViewportSize({ width, height: 800 });
+    await page.waitForTimeout(150);
+  }
+  const seen = await page.evaluate(() => (window as unknown as { seen: string[] }).seen);
+  expect(new Set(seen.map((one) => one.split(" ")[0])).size).toBeGreaterThan(3);
+  expect(seen.filter((one) => !one.endsWith(" 255 255 255 255"))).toEqual([]);
+  await leave();
+});
+
+test.each([
+  "explore?from=9999999999999999",
+  "explore?from=now-999999999w",
+  "explore?from=0000000000&to=0000000000",
+  `${CART}&b.lens=-999999999w`,
+  `${CART}&lens=2026-11-29T03:10Z/PT999999999H`,
+  `explore?q=${encodeURIComponent("{{{")}&from=%00&lens=//&b.lens=-0m&view=zzz&fn=%ff&at=zz&s=/(/&tz=Mars/Phobos&live=7`,
+  `?${RANGE}&t=nothing&s=%ff&tz=x`,
+])("a link that makes no sense opens all the same: %s", async (link) => {
+  const { page, leave } = await visit(server, link);
+  await page.getByRole("button", { name: new RegExp(`^${text.time.range}`) }).waitFor();
+  await page.locator("main").getByRole("button").first().waitFor();
+  await leave();
+});
+
+test("a page whose parts cannot be fetched says so, and comes when the server is back", async () => {
+  const { page, forgive, leave } = await visit(server, "help");
+  await page.getByRole("heading", { name: text.help.title }).waitFor();
+  forgive("ERR_");
+  await page.route("**/assets/explore-*.js", (route) => route.abort("connectionrefused"));
+  await page.getByRole("link", { name: text.nav.explore }).click();
+  await page.getByRole("heading", { name: text.states.unreachable }).waitFor();
+  await page.unroute("**/assets/explore-*.js");
+  await page.getByRole("button", { name: text.states.again }).click();
+  await page.getByRole("button", { name: text.out.share }).waitFor();
+  await leave();
+});
+
+const SERVICE = `odd ${"very-long-name.".repeat(20)}\u202egnp`;
+const VALUE = `${"x".repeat(600)}\u001b[31m\u202egnp`;
+
+test.each([360, 1400])("long and turning names stay in their places at %i px", async (width) => {
+  const query = new URLSearchParams({
+    service: SERVICE,
+    label: `odd=${VALUE}`,
+    format: "folded",
+    sample_rate: "100",
+    time: String(Date.parse("2026-11-29T03:00:00Z")),
+  });
+  const body = "main;a\u202eevil 100";
+  expect((await fetch(`${server}/api/v1/push?${query}`, { method: "POST", body })).ok).toBe(true);
+  const written = (name: string) => JSON.stringify(name).replaceAll("\u202e", "\\u202e");
+  const selector = encodeURIComponent(`{service_name=${written(SERVICE)},odd=${written(VALUE)}}`);
+  const { page, leave } = await visit(
+    server,
+    `explore?q=${selector}&${RANGE}&g=odd&view=flame+table+callers&fn=main`,
+    {
+      width,
+    },
+  );
+  await settled(page);
+  const wide = () => page.evaluate(() => document.documentElement.scrollWidth);
+  expect(await wide()).toBe(width);
+  expect(await page.locator("main").innerText()).toContain("a<U+202E>evil");
+  expect(await page.locator("main").innerText()).not.toContain("\u202e");
+  await page.goto(`${server}/?${RANGE}`);
+  await page.getByRole("link", { name: SERVICE.replace("\u202e", "<U+202E>") }).waitFor();
+  expect(await wide()).toBe(width);
+  await page.goto(`${server}/status/ingest`);
+  await page.getByRole("link", { name: SERVICE.replace("\u202e", "<U+202E>") }).waitFor();
+  expect(await wide()).toBe(width);
+  await leave();
+});
