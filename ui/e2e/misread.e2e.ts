@@ -81,6 +81,22 @@ test("the range and the question go along from page to page", async () => {
   await leave();
 });
 
+test("a baseline with less data than the selection is no alarm", async () => {
+  const { page, leave } = await visit(server, `${CART}&b.lens=-45m`);
+  await settled(page);
+  await page.getByText(text.compare.partly("50.0 %", "100.0 %")).waitFor();
+  await page.getByText(text.compare.modes.share, { exact: true }).click();
+  await settled(page);
+  expect(await page.locator(".compare-line .warn-text").count()).toBe(0);
+  await page.locator(".flame-details", { hasText: "same by share" }).waitFor();
+  await page
+    .locator(".function-table")
+    .getByText(/^[+−]\d+\.\d pp$/)
+    .first()
+    .waitFor();
+  await leave();
+});
+
 test("a service that never was is not sought in another range", async () => {
   const { page, leave } = await visit(server, CART.replace("cart", "cratt"));
   await page.getByRole("heading", { name: text.states.unknownService("cratt") }).waitFor();

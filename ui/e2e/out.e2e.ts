@@ -70,6 +70,41 @@ test("PNG, SVG, pprof and a page of its own", async () => {
   await leave();
 });
 
+test("a comparison goes out as one: colours, words and both sides", async () => {
+  const { page, context, leave } = await visit(server, `${CART}&lens=2026-11-29T03:10Z/PT5M&b.lens=-5m`);
+  await settled(page);
+  const file = await download(page, text.out.html);
+  const folder = mkdtempSync(join(tmpdir(), "everflame-out-"));
+  const saved = join(folder, file.suggestedFilename());
+  await file.saveAs(saved);
+  const alone = await context.newPage();
+  await alone.goto(pathToFileURL(saved).href);
+  const box = alone.getByRole("button", { name: /^decode::visit / });
+  expect(await box.innerText()).toMatch(/^×[\d.]+ +decode::visit$/);
+  await box.hover();
+  expect(await alone.locator("#line").innerText()).toMatch(/^decode::visit · ×[\d.]+ · Total .+ → /);
+  expect(await alone.locator("p").first().innerText()).toBe(
+    "2026-11-29 03:05 – 03:10 UTC → 2026-11-29 03:10 – 03:15 UTC",
+  );
+  // As on the screen: by name, so that the shape stays.
+  const row = await alone.locator(".box").evaluateAll((boxes) =>
+    boxes
+      .filter((one) => (one as HTMLElement).style.top === "60px")
+      .sort((a, b) => a.getBoundingClientRect().left - b.getBoundingClientRect().left)
+      .map((one) => one.getAttribute("aria-label")?.split(" ")[0]),
+  );
+  expect(row).toEqual([...row].sort());
+  expect(row.length).toBeGreaterThan(1);
+  rmSync(folder, { recursive: true });
+
+  const pprof = page.waitForEvent("download");
+  await page.getByRole("button", { name: text.out.share }).click();
+  await page.getByRole("menuitem", { name: `${text.out.pprof} ${text.compare.before}` }).click();
+  expect((await pprof).suggestedFilename()).toBe("cart-cpu-2026-11-29T03-05Z.pb.gz");
+  await page.getByText(text.out.saved("cart-cpu-2026-11-29T03-05Z.pb.gz")).first().waitFor();
+  await leave();
+});
+
 test("the copied commands run and give the same total", async () => {
   const { page, leave } = await visit(server, `${CART}&lens=2026-11-29T03:10Z/PT5M`);
   await settled(page);

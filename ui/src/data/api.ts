@@ -1,7 +1,7 @@
 // The questions that the page asks, one function each: typed in, typed out, cancelled by a signal.
 
 import type { Window } from "../state/time.ts";
-import { type Answer, address, getBytes, getJson, type Query } from "./http.ts";
+import { type Answer, getBytes, getJson, type Query } from "./http.ts";
 import type { Callers, Explain, SeriesList, Services, Timeline, Top } from "./types.ts";
 
 /** Which profiles: matchers without a type, the type beside them, and the range. */
@@ -91,7 +91,7 @@ export function explain(signal: AbortSignal): Promise<Answer<Explain>> {
   return getJson("api/v1/ingest/explain", {}, signal);
 }
 
-/** Where the browser can fetch everything of a selection as one gzip pprof. */
-export function pprofAddress(selection: Selection): string {
-  return address("api/v1/pprof", selectionQuery(selection));
+/** Everything of a selection as one gzip pprof. */
+export function pprof(selection: Selection, signal: AbortSignal): Promise<Answer<ArrayBuffer>> {
+  return getBytes("api/v1/pprof", selectionQuery(selection), "*/*", signal);
 }

@@ -101,6 +101,10 @@ export function detailTexts(
   const parts: string[] = [];
   if (model.sides === 2) {
     const change = changeOf(model, node, mode);
+    const word =
+      change.word === "more" || change.word === "less"
+        ? text.change[change.word](timesText(change.times))
+        : text.change[change.word];
     parts.push(
       text.sides(
         numbers.value(change.left),
@@ -108,9 +112,7 @@ export function detailTexts(
         numbers.value(change.right),
         numbers.share(change.rightShare),
       ),
-      change.word === "more" || change.word === "less"
-        ? text.change[change.word](timesText(change.times))
-        : text.change[change.word],
+      mode === "share" ? text.byShare(word) : word,
     );
   } else {
     parts.push(

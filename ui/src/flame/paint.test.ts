@@ -161,3 +161,34 @@ describe("a picture", () => {
     expect(words).toEqual(expect.arrayContaining(["same", "gone", "×2.0", "new"]));
   });
 });
+
+test("in a comparison a name gives up where it begins for the word of its change", () => {
+  const model = modelFrom(["", [0, 0], ["regexp.(*Regexp).MatchString", [10, 50]], ["zz", [1, 1]]]);
+  const layout = layOut(model, { order: "name" });
+  const numbers = { value: String, share: String, count: String };
+  const look: Look = {
+    palette: LIGHT,
+    colourBy: "diff",
+    diffMode: "absolute",
+    text: flameEn(numbers),
+    matches: null,
+    focus: 0,
+    chosenFrame: -1,
+  };
+  const boxes = noBoxes();
+  walk(layout, { x0: 0, x1: 1, rowFirst: 0, rowEnd: 2, pixels: PIXELS, least: 1, boxesMax: 10 }, boxes);
+  const scene = new Scene(model, layout, look);
+  const at = [...boxes.position.subarray(0, boxes.count)].findIndex(
+    (one) => model.frame[layout.node[one] ?? 0] === 1,
+  );
+  const measure = { cell: CELL, ellipsis: CELL, width: (text: string) => text.length * CELL };
+  const shown = (cells: number) => {
+    const { name, note } = scene.label(boxes, at, cells * CELL, measure);
+    return `${name} ${note}`.trim();
+  };
+  expect(shown(33)).toBe("regexp.(*Regexp).MatchString ×5.0");
+  expect(shown(30)).toBe("(*Regexp).MatchString ×5.0");
+  expect(shown(16)).toBe("MatchString ×5.0");
+  // Too little for both: a name that is cut says more than a number alone.
+  expect(shown(12)).toBe("MatchString");
+});

@@ -130,12 +130,17 @@ export class Scene {
     const label = this.labelOf(node);
     const name = fitted(label, room, measure);
     const isWhole = name !== "" && (label.isAscii ? name === label.text : !name.endsWith("…"));
-    if (!isWhole) return { name, note: "", at: 0 };
-    const at = (label.isAscii ? name.length * measure.cell : measure.width(name)) + measure.cell * 1.5;
-    if (room - at < measure.cell * 4) return { name, note: "", at: 0 };
-    const note = this.look.colourBy === "diff" ? this.changeNote(node) : this.shareNote(position);
-    const isShort = note.length * measure.cell <= room - at && measure.width(note) <= room - at;
-    return isShort ? { name, note, at } : { name, note: "", at: 0 };
+    const compared = this.look.colourBy === "diff";
+    if (name === "" || (!isWhole && !compared)) return { name, note: "", at: 0 };
+    const end = (text: string) => (label.isAscii ? text.length * measure.cell : measure.width(text)) + measure.cell;
+    const at = end(name);
+    if (room - at < measure.cell * 4 && !compared) return { name, note: "", at: 0 };
+    const note = compared ? this.changeNote(node) : this.shareNote(position);
+    const wide = Math.max(note.length * measure.cell, measure.width(note));
+    if (isWhole && wide <= room - at) return { name, note, at };
+    // In a comparison the change says more than where a name begins; only whole parts of a name are left out for it.
+    const short = compared ? fitted(label, room - wide - measure.cell, measure) : "";
+    return short === "" || short.includes("…") ? { name, note: "", at: 0 } : { name: short, note, at: end(short) };
   }
 
   private labelOf(node: number): Label {

@@ -291,8 +291,8 @@ describe("for a screen reader", () => {
     expect(detailTexts(model, 2, 1, "share", flameZh(numbers))[2]).toBe("占调用方 0.7 %");
     const diff = modelFrom(["", [0, 0], ["a", [10, 30]], ["b", [10, 10]]]);
     expect(detailTexts(diff, 1, 0, "share", text).slice(0, 2)).toEqual([
-      "before 10 ns (50.0 %) → now 30 ns (75.0 %)",
-      "×1.5",
+      "before 10 ns (50.0 %) → selected 30 ns (75.0 %)",
+      "×1.5 by share",
     ]);
   });
   test("a stack is copied as text, names as they are shown", () => {

@@ -28,6 +28,8 @@ export interface FlameText {
   readonly ofParent: (share: string) => string;
   readonly ofFocus: (share: string) => string;
   readonly sides: (left: string, leftShare: string, right: string, rightShare: string) => string;
+  /** A word of a change that is about shares, not values. */
+  readonly byShare: (change: string) => string;
   readonly change: Readonly<{
     same: string;
     new: string;
@@ -69,7 +71,8 @@ export const flameEn = (numbers: FlameNumbers): FlameText => ({
   totalOf: (value, share) => `total ${value} (${share} of all)`,
   ofParent: (share) => `${share} of caller`,
   ofFocus: (share) => `${share} of focus`,
-  sides: (left, leftShare, right, rightShare) => `before ${left} (${leftShare}) → now ${right} (${rightShare})`,
+  sides: (left, leftShare, right, rightShare) => `before ${left} (${leftShare}) → selected ${right} (${rightShare})`,
+  byShare: (change) => `${change} by share`,
   change: {
     same: "same",
     new: "new",
@@ -110,7 +113,8 @@ export const flameZh = (numbers: FlameNumbers): FlameText => ({
   totalOf: (value, share) => `累计 ${value}（占全部 ${share}）`,
   ofParent: (share) => `占调用方 ${share}`,
   ofFocus: (share) => `占聚焦 ${share}`,
-  sides: (left, leftShare, right, rightShare) => `之前 ${left}（${leftShare}）→ 现在 ${right}（${rightShare}）`,
+  sides: (left, leftShare, right, rightShare) => `之前 ${left}（${leftShare}）→ 所选 ${right}（${rightShare}）`,
+  byShare: (change) => `按占比${change}`,
   change: {
     same: "不变",
     new: "新增",

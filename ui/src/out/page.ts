@@ -1,18 +1,33 @@
 // One HTML file with a whole tree in it: data, words, and a small script to look at them, for mails and tickets. It needs
-// no server and asks nobody; its policy forbids it. A comparison is written as what it is now, with what it was beside.
+// no server and asks nobody; its policy forbids it. Places, colours and words of a change are those of the screen.
 
-import { type FlameModel, packageSlots } from "../flame/index.ts";
+import {
+  changeOf,
+  DARK,
+  type DiffMode,
+  diffStep,
+  type FlameModel,
+  type FlameText,
+  LIGHT,
+  layOut,
+  type Order,
+  type Palette,
+  packageSlots,
+  strengthOf,
+  timesText,
+  totalsOf,
+} from "../flame/index.ts";
 import type { Text } from "../i18n/en.ts";
 import type { Numbers } from "../state/format.ts";
 import script from "./viewer.js?raw";
 
 const STYLE = `:root{color-scheme:light dark;font:13px/1.5 system-ui,sans-serif}body{margin:16px}h1{font-size:18px;margin:0}
 p{margin:4px 0}#picture{position:relative;overflow:hidden;margin:8px 0}
-.box{position:absolute;height:19px;border:0;padding:0 3px;overflow:hidden;white-space:nowrap;text-align:left;cursor:pointer;
-font:12px/19px ui-monospace,monospace;border-radius:1px;background:hsl(var(--h) 55% 85%);color:#16191f}
+.box{position:absolute;height:19px;border:0;padding:0 3px;overflow:hidden;white-space:nowrap;text-overflow:ellipsis;
+text-align:left;cursor:pointer;font:12px/19px ui-monospace,monospace;border-radius:1px;background:var(--l);color:${LIGHT.ink}}
 .box:focus-visible{outline:2px solid #1f5fbf;z-index:1}.match{background:#b3007d;color:#fff}
 #line{position:sticky;bottom:0;background:Canvas;padding:4px 0}input{font:inherit;padding:3px 8px;width:260px}
-@media(prefers-color-scheme:dark){.box{background:hsl(var(--h) 30% 28%);color:#e8eaee}.match{background:#b3007d;color:#fff}}`;
+@media(prefers-color-scheme:dark){.box{background:var(--d);color:${DARK.ink}}.match{background:#b3007d;color:#fff}}`;
 
 /** Text for HTML; also right inside an attribute. */
 function escaped(text: string): string {
@@ -34,18 +49,48 @@ export interface PageFacts {
   readonly language: string;
 }
 
-const HUES = 24;
+export interface PageLook {
+  readonly order: Order;
+  readonly diffMode: DiffMode;
+  readonly flameText: FlameText;
+}
 
-export function pageOf(model: FlameModel, facts: PageFacts, text: Text, numbers: Numbers): string {
+/** Which colour each node has, and the colours: of packages, or of a comparison. */
+function coloursOf(model: FlameModel, diffMode: DiffMode): { fill: number[]; colours: [string, string][] } {
+  const slots = packageSlots(model);
+  const [left, right] = totalsOf(model);
+  const totals = [Number(left), Number(right)] as const;
+  const list = (palette: Palette) =>
+    model.sides === 2 ? palette.diffs : [...palette.ring, palette.kernel, palette.neutral, palette.rest];
+  const dark = list(DARK);
+  return {
+    fill: Array.from(model.frame, (frame, node) =>
+      model.sides === 2 ? diffStep(strengthOf(model, node, totals, diffMode)) : (slots[frame] ?? 0),
+    ),
+    colours: list(LIGHT).map((light, at) => [light, dark[at] ?? light]),
+  };
+}
+
+export function pageOf(model: FlameModel, facts: PageFacts, text: Text, numbers: Numbers, look: PageLook): string {
   const side = model.sides - 1;
   const { frames, strings } = model;
-  const slots = packageSlots(model);
+  const { diffMode, flameText } = look;
+  const layout = layOut(model, look);
   const all = Array.from({ length: model.size }, (_, node) => node);
   const column = (columns: FlameModel["total"]) => all.map((node) => columns[side]?.exact[node] ?? 0n);
+  const placed = (column: Float64Array) =>
+    all.map((node) => Number((column[layout.position[node] ?? 0] ?? 0).toPrecision(9)));
   const totals = column(model.total);
+  const change = (node: number) => {
+    const { word, times } = changeOf(model, node, diffMode);
+    return word === "more" || word === "less" ? flameText.change[word](timesText(times)) : flameText.change[word];
+  };
   const data = {
     names: Array.from({ length: frames.size }, (_, frame) => strings[frames.name[frame] ?? 0] ?? ""),
-    hue: Array.from(slots, (slot) => Math.round(((slot % HUES) * 360) / HUES)),
+    ...coloursOf(model, diffMode),
+    left: placed(layout.left),
+    width: placed(layout.width),
+    note: side === 0 ? [] : all.map(change),
     depth: Array.from(model.depth),
     name: Array.from(model.frame),
     total: totals.map(Number),

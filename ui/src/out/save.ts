@@ -24,7 +24,8 @@ export interface Saving {
 export async function save({ kind, name, tree, state, facts, text, flameText, numbers }: Saving): Promise<void> {
   const { model } = tree;
   if (kind === "html") {
-    saveFile(name, new Blob([pageOf(model, facts, text, numbers)], { type: "text/html" }));
+    const look = { order: orderOf(state), diffMode: state.diffBy, flameText };
+    saveFile(name, new Blob([pageOf(model, facts, text, numbers, look)], { type: "text/html" }));
     return;
   }
   const query = parseQuery(state.search);

@@ -4,7 +4,7 @@
 /* global document, window */
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
-  const { names, depth, name, total, self, words } = data;
+  const { names, depth, name, total, self, words, left, width: size } = data;
   const count = depth.length;
   const parent = new Array(count).fill(0);
   const end = new Array(count).fill(count);
@@ -23,7 +23,8 @@
   const share = (value) => `${((100 * value) / (total[0] || 1)).toFixed(1)} %`;
   const label = (node) => (node === 0 ? words.total : names[name[node]]);
   const describe = (node) => {
-    line.textContent = `${label(node)} · ${words.total} ${data.shown[node]} (${share(total[node])}) · ${words.self} ${share(self[node])}`;
+    const note = data.note[node];
+    line.textContent = `${label(node)}${note ? ` · ${note}` : ""} · ${words.total} ${data.shown[node]} (${share(total[node])}) · ${words.self} ${share(self[node])}`;
   };
   const matches = (node) => query !== "" && node !== 0 && names[name[node]].toLowerCase().includes(query);
 
@@ -31,8 +32,9 @@
     const item = document.createElement("button");
     item.type = "button";
     item.className = matches(node) ? "box match" : "box";
-    item.style.cssText = `left:${x}px;width:${Math.max(1, width - 1)}px;top:${depth[node] * ROW}px;--h:${data.hue[name[node]] ?? 0}`;
-    item.textContent = width > 30 ? label(node) : "";
+    const [light, dark] = data.colours[data.fill[node]] ?? [];
+    item.style.cssText = `left:${x}px;width:${Math.max(1, width - 1)}px;top:${depth[node] * ROW}px;--l:${light};--d:${dark}`;
+    item.textContent = width > 30 ? [data.note[node], label(node)].filter(Boolean).join("  ") : "";
     item.setAttribute("aria-label", `${label(node)} ${share(total[node])}`);
     item.onclick = () => zoom(node);
     item.onmouseenter = () => describe(node);
@@ -55,11 +57,10 @@
     while (stack.length > 0) {
       const [node, x, width] = stack.pop();
       place(node, x, width);
-      let at = x;
+      const scale = width / (size[node] || 1);
       for (let child = node + 1; child < end[node]; child = end[child]) {
-        const wide = (width * total[child]) / (total[node] || 1);
-        if (wide >= 1) stack.push([child, at, wide]);
-        at += wide;
+        const wide = size[child] * scale;
+        if (wide >= 1) stack.push([child, x + (left[child] - left[node]) * scale, wide]);
       }
     }
     picture.replaceChildren(...boxes);

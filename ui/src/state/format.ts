@@ -18,6 +18,8 @@ export interface Numbers {
   readonly share: (share: number) => string;
   /** `+11.8 %`, with a true minus sign */
   readonly change: (share: number) => string;
+  /** A difference of two shares: `+7.8 pp`, never to be taken for a change by that share */
+  readonly points: (difference: number) => string;
   /** `+1.2 s` */
   readonly difference: (value: Whole, unit: string) => string;
 }
@@ -114,6 +116,7 @@ export function numbersFor(language: Language): Numbers {
     },
     share,
     change: (part) => plus(share(part), part > 0),
+    points: (part) => plus(share(part).replace(/%$/, language === "zh" ? "个百分点" : "pp"), part > 0),
     difference: (amount, unit) => plus(value(amount, unit), amount > 0),
   };
 }

@@ -5,7 +5,7 @@ import type { Timeline, Top } from "../data/types.ts";
 import { decodeFlame, encodeFlame } from "../flame/index.ts";
 import { entriesFrom, entriesOf, matching, sorted } from "./functions.ts";
 import { readType } from "./profile-type.ts";
-import { aligned, chartOf, extentOf, stepFor } from "./series.ts";
+import { aligned, chartOf, coverage, extentOf, stepFor } from "./series.ts";
 import { serviceRows } from "./service-rows.ts";
 
 const STATS: Timeline["stats"] = {
@@ -91,6 +91,22 @@ test("services: those without a profile come last, and nothing before is no news
     ["a", 0.25, null],
     ["b", null, null],
   ]);
+});
+
+describe("coverage", () => {
+  const chart = chartOf(timeline([4, 5, 6, 7, 8, 9, 10, 11].map((at) => [at, 1e9])));
+  const window = (from: number, to: number) => ({ from: chart.start + from * 15_000, to: chart.start + to * 15_000 });
+
+  test("a baseline that begins before the first profile is covered in part", () => {
+    expect(coverage(chart, window(0, 8))).toBe(0.5);
+    expect(coverage(chart, window(4, 12))).toBe(1);
+    expect(coverage(chart, window(12, 16))).toBe(0);
+  });
+
+  test("one step at an edge may still be on its way", () => {
+    expect(coverage(chart, window(4, 13))).toBe(1);
+    expect(coverage(chart, window(4, 14))).toBe(0.8);
+  });
 });
 
 describe("functions", () => {

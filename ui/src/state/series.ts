@@ -103,3 +103,30 @@ export function extentOf(chart: Chart, line: Line, window: Window): Extent | nul
   });
   return count === 0 ? null : { peak, peakAt, mean: sum / count };
 }
+
+/** The sum of lines, for peaks and means of the whole. */
+export function sumOf(chart: Chart): Line | null {
+  const [first] = chart.lines;
+  if (!first) return null;
+  if (chart.lines.length === 1) return first;
+  const values = first.values.map((_, at) => {
+    const seen = chart.lines
+      .map((line) => line.values[at] ?? null)
+      .filter((value): value is number => value !== null);
+    return seen.length === 0 ? null : seen.reduce((sum, value) => sum + value, 0);
+  });
+  return { labels: {}, values, total: chart.lines.reduce((sum, line) => sum + line.total, 0) };
+}
+
+/** The share of a window's steps that have a profile of any line; one step at an edge may still be on its way. */
+export function coverage(chart: Chart, window: Window): number {
+  let steps = 0;
+  let full = 0;
+  for (let at = 0; at < chart.steps; at += 1) {
+    const from = chart.start + at * chart.step_ms;
+    if (from < window.from || from + chart.step_ms > window.to) continue;
+    steps += 1;
+    if (chart.lines.some((line) => (line.values[at] ?? null) !== null)) full += 1;
+  }
+  return steps === 0 || full >= steps - 1 ? 1 : full / steps;
+}

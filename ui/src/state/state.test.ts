@@ -230,6 +230,8 @@ test("numbers have three digits, exact ones all", () => {
   expect(numbers.rate(0.00342, "nanoseconds", true, "cores")).toBe("0.0034 cores");
   expect([0.31, 0.0004, 0, 1].map(numbers.share)).toEqual(["31.0 %", "0.04 %", "0.0 %", "100.0 %"]);
   expect([0.118, -0.003].map(numbers.change)).toEqual(["+11.8 %", "−0.3 %"]);
+  expect([0.078, -0.003, 0].map(numbers.points)).toEqual(["+7.8 pp", "−0.3 pp", "0.0 pp"]);
+  expect(numbersFor("zh").points(0.078)).toBe("+7.8 个百分点");
 });
 
 test("commands are safe to paste", () => {

@@ -63,14 +63,17 @@ export function CompareMenu({ state, inner }: { readonly state: Explore; readonl
 }
 
 const UNLIKE_FACTOR = 1.5;
+const UNLIKE_COVERED = 0.05;
 
 interface LineProps {
   readonly state: Explore;
   readonly chosen: Chosen;
   readonly tree: Tree | null;
+  /** How much of either side's time has profiles; null = not known. */
+  readonly covered: { readonly before: number; readonly now: number } | null;
 }
 
-export function CompareLine({ state, chosen, tree }: LineProps) {
+export function CompareLine({ state, chosen, tree, covered }: LineProps) {
   const text = useText();
   const numbers = useNumbers();
   const zone = useZone();
@@ -84,6 +87,9 @@ export function CompareLine({ state, chosen, tree }: LineProps) {
   // Windows of unlike length cannot be compared by value; nor can totals that are far apart because data is missing.
   const lengths = (chosen.inner.to - chosen.inner.from) / (before.to - before.from);
   const unlike = lengths > UNLIKE_FACTOR || lengths < 1 / UNLIKE_FACTOR;
+  const partly = was > 0n && covered !== null && Math.abs(covered.before - covered.now) > UNLIKE_COVERED;
+  const doubtful = (unlike || partly) && state.diffBy === "absolute";
+  const verdict = doubtful ? "faint" : now > was ? "more-text" : now < was ? "less-text" : "";
   return (
     <section class="compare-line" aria-label={text.compare.start}>
       <span class="side">
@@ -97,12 +103,14 @@ export function CompareLine({ state, chosen, tree }: LineProps) {
         {ready ? <b>{numbers.value(now, unit)}</b> : null}
       </span>
       {ready && was > 0n ? (
-        <b class={now > was ? "verdict more-text" : now < was ? "verdict less-text" : "verdict"}>
-          {numbers.change(Number(now - was) / Number(was))}
-        </b>
+        <b class={`verdict ${verdict}`}>{numbers.change(Number(now - was) / Number(was))}</b>
       ) : null}
       {ready && was === 0n ? <span class="warn-text">{text.compare.noBefore}</span> : null}
-      {ready && unlike && state.diffBy === "absolute" ? (
+      {ready && partly && doubtful ? (
+        <span class="warn-text">
+          {text.compare.partly(numbers.share(covered.before), numbers.share(covered.now))}
+        </span>
+      ) : ready && unlike && doubtful ? (
         <span class="warn-text">{text.compare.unlike(length(before), length(chosen.inner))}</span>
       ) : null}
       <span class="grow" />

@@ -11,7 +11,7 @@ import { shortType } from "../state/profile-type.ts";
 import { useAnswer } from "../state/query.ts";
 import { choose } from "../state/selection.ts";
 import { SERVICE, writeSelector } from "../state/selector.ts";
-import { aligned, chartOf, stepFor } from "../state/series.ts";
+import { aligned, chartOf, coverage, stepFor } from "../state/series.ts";
 import { change, place } from "../state/url.ts";
 import { lazy } from "../widgets/lazy.tsx";
 import { CompareLine, CompareMenu } from "./compare.tsx";
@@ -70,6 +70,21 @@ export function ExplorePage() {
     [line.data, line.error === null],
   );
 
+  // How much of either side has profiles at all: half a baseline is no doubled use. Of a baseline beyond the chart's
+  // time, or of other profiles, the server is asked.
+  const past = baseline?.window ?? null;
+  const isDrawn = past !== null && baseline?.q === selection?.q && past.from >= whole.from && past.to <= whole.to;
+  const pastStep = past ? stepFor(past) : 0;
+  const pastLine = useAnswer(baseline && !isDrawn ? `past ${JSON.stringify(baseline)}` : null, (signal) => {
+    if (!baseline) throw new Error("no baseline");
+    return api.timeline({ ...baseline, window: aligned(baseline.window, pastStep) }, pastStep, null, signal);
+  });
+  const covered = useMemo(() => {
+    const other = isDrawn ? chart : pastLine.data && pastLine.current ? chartOf(pastLine.data.data) : null;
+    if (!past || !chart || !other || !line.current) return null;
+    return { before: coverage(other, past), now: coverage(chart, chosen.inner) };
+  }, [chart, pastLine.data, pastLine.current, line.current, isDrawn, past?.from, past?.to, chosen.inner]);
+
   // What was left out below a box is asked for as a tree of its own; another selection begins with everything again.
   const about = JSON.stringify([selection, baseline]);
   const [detail, setDetail] = useState<{ about: string; path: readonly string[] } | null>(null);
@@ -126,7 +141,7 @@ export function ExplorePage() {
       {selection ? (
         <Timeline state={state} chosen={chosen} chart={chart} stale={line.loading && !line.current} labels={labels} />
       ) : null}
-      <CompareLine state={state} chosen={chosen} tree={empty ? null : tree} />
+      <CompareLine state={state} chosen={chosen} tree={empty ? null : tree} covered={covered} />
       <Loading asked={asked} />
       {failed ? (
         <ErrorState
@@ -151,7 +166,7 @@ export function ExplorePage() {
       ) : (
         <div class="graph-room" />
       )}
-      <Trust tree={failed || empty ? null : tree} series={series} />
+      <Trust tree={failed || empty ? null : tree} series={series} matchers={state.matchers} />
     </div>
   );
 }

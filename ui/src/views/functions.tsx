@@ -122,7 +122,7 @@ export function FunctionTable(props: Props) {
       cell: (row) => {
         const change = changeOfEntry(row, part, totals, diffBy);
         const by = differenceOf(change, diffBy);
-        const words = diffBy === "share" ? numbers.change(by) : numbers.difference(change.right - change.left, unit);
+        const words = diffBy === "share" ? numbers.points(by) : numbers.difference(change.right - change.left, unit);
         return (
           <span class={change.word === "same" ? "faint" : by > 0 ? "more-text" : by < 0 ? "less-text" : "faint"}>
             {words}

@@ -23,7 +23,7 @@ function Keys({ keys }: { readonly keys: ReadonlyArray<readonly [names: string, 
 }
 
 function HelpContent() {
-  const { help } = useText();
+  const { help, trust } = useText();
   return (
     <>
       <h2>{help.anywhere}</h2>
@@ -55,6 +55,12 @@ function HelpContent() {
       <p>{help.self}</p>
       <p>{help.total}</p>
       <p>{help.colours}</p>
+      <p>
+        “{trust.uncut}”: {trust.uncutHint}
+      </p>
+      <p>
+        “{trust.symbolised}”: {trust.symbolisedHint}
+      </p>
     </>
   );
 }

@@ -1,7 +1,8 @@
 // What can be taken away from the page: a link with fixed times, the same question for a shell, and files. Nothing is sent
 // anywhere but to the reader's own disk and clipboard.
 
-import { pprofAddress } from "../data/api.ts";
+import { useEffect, useMemo } from "preact/hooks";
+import { pprof, type Selection } from "../data/api.ts";
 import type { Tree } from "../data/flame.ts";
 import { useFlameText } from "../i18n/flame.ts";
 import { typeName, useNumbers, useText } from "../i18n/index.ts";
@@ -13,7 +14,7 @@ import { type Window, writeTime } from "../state/time.ts";
 import { changed, place, wholeAddress } from "../state/url.ts";
 import { zoneTag } from "../state/zone.ts";
 import { announce } from "../widgets/announce.tsx";
-import { copyText } from "../widgets/copy.ts";
+import { copyText, saveFile } from "../widgets/copy.ts";
 import { Icon } from "../widgets/icon.tsx";
 import { Menu } from "../widgets/menu.tsx";
 import { useZone, writeRange } from "./range.tsx";
@@ -26,8 +27,8 @@ export function frozenLink(chosen: Chosen, more: Partial<Explore> = {}): string 
 }
 
 /** A name for a file: service, type and time, in letters that every disk takes. */
-function fileName(chosen: Chosen, ending: string): string {
-  const parts = [chosen.service ?? "all", chosen.type?.sample ?? "", writeTime(chosen.inner.from)];
+function fileName(chosen: Chosen, ending: string, window = chosen.inner): string {
+  const parts = [chosen.service ?? "all", chosen.type?.sample ?? "", writeTime(window.from)];
   return `${parts
     .filter(Boolean)
     .join("-")
@@ -49,6 +50,22 @@ export function OutMenu({ state, chosen, tree }: Props) {
   const copy = (content: string, what: string) => void copyText(content, text.out.copied(what), text.out.notCopied);
   const server = new URL(".", document.baseURI).href.replace(/\/$/, "");
   const none = selection === null;
+  // Whoever leaves the page waits for no file any more.
+  const gone = useMemo(() => new AbortController(), []);
+  useEffect(() => () => gone.abort(), [gone]);
+  const made = async (name: string, make: () => Promise<void>) => {
+    try {
+      await make();
+      announce(text.out.saved(name), true);
+    } catch (error) {
+      if (gone.signal.aborted) return;
+      announce(`${text.out.failed}: ${error instanceof Error ? error.message : String(error)}`, true);
+    }
+  };
+  const savePprof = (side: Selection) => {
+    const name = fileName(chosen, "pb.gz", side.window);
+    return made(name, async () => saveFile(name, new Blob([(await pprof(side, gone.signal)).data])));
+  };
   const save = async (kind: FileKind) => {
     if (!tree) return;
     const name = fileName(chosen, kind);
@@ -63,13 +80,10 @@ export function OutMenu({ state, chosen, tree }: Props) {
       ],
       language: document.documentElement.lang,
     };
-    try {
+    await made(name, async () => {
       const out = await import("../out/save.ts");
       await out.save({ kind, name, tree, state, facts, text, flameText, numbers });
-      announce(text.out.saved(name), true);
-    } catch (error) {
-      announce(`${text.out.failed}: ${error instanceof Error ? error.message : String(error)}`, true);
-    }
+    });
   };
   return (
     <Menu
@@ -119,18 +133,20 @@ export function OutMenu({ state, chosen, tree }: Props) {
               disabled: tree === null,
               act: () => void save(kind),
             })),
-            {
-              key: "pprof",
-              label: text.out.pprof,
-              disabled: none,
-              act: () => {
-                if (!selection) return;
-                const link = document.createElement("a");
-                link.href = pprofAddress(selection);
-                link.download = fileName(chosen, "pb.gz");
-                link.click();
-              },
-            },
+            ...[selection, baseline].flatMap((side, at) =>
+              side === null && at > 0
+                ? []
+                : [
+                    {
+                      key: `pprof ${at}`,
+                      label: text.out.pprof,
+                      // One pprof is of one time: of a comparison there are two.
+                      hint: (baseline && [text.compare.now, text.compare.before][at]) || "",
+                      disabled: side === null,
+                      act: () => side && void savePprof(side),
+                    },
+                  ],
+            ),
           ],
         },
       ]}

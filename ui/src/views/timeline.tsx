@@ -7,7 +7,7 @@ import type { Explore } from "../state/explore.ts";
 import { writeExplore } from "../state/explore.ts";
 import { isTime } from "../state/profile-type.ts";
 import type { Chosen } from "../state/selection.ts";
-import { type Chart, extentOf, type Line } from "../state/series.ts";
+import { type Chart, extentOf, type Line, sumOf } from "../state/series.ts";
 import { type Window, writeTime } from "../state/time.ts";
 import { change } from "../state/url.ts";
 import { writeClock, writeInstant } from "../state/zone.ts";
@@ -34,20 +34,6 @@ interface Props {
 
 const HEIGHT = 116;
 const SECONDS_BELOW_MS = 60_000;
-
-/** The sum of lines, for peaks and means of the whole. */
-function sumOf(chart: Chart): Line | null {
-  const [first] = chart.lines;
-  if (!first) return null;
-  if (chart.lines.length === 1) return first;
-  const values = first.values.map((_, at) => {
-    const seen = chart.lines
-      .map((line) => line.values[at] ?? null)
-      .filter((value): value is number => value !== null);
-    return seen.length === 0 ? null : seen.reduce((sum, value) => sum + value, 0);
-  });
-  return { labels: {}, values, total: chart.lines.reduce((sum, line) => sum + line.total, 0) };
-}
 
 export function Timeline({ state, chosen, chart, stale, labels }: Props) {
   const text = useText();

@@ -4,6 +4,7 @@
 import type { Tree } from "../data/flame.ts";
 import type { Labels } from "../data/types.ts";
 import { useNumbers, useText } from "../i18n/index.ts";
+import { fits, type Matcher } from "../state/selector.ts";
 
 /** Labels that name a machine or a process of one, best first. */
 const HOST_LABELS = ["host", "hostname", "host.name", "node", "instance", "pod", "k8s.pod.name"];
@@ -17,16 +18,24 @@ function hostsOf(series: readonly Labels[] | null): number | null {
   return null;
 }
 
-export function Trust({ tree, series }: { readonly tree: Tree | null; readonly series: readonly Labels[] | null }) {
+interface Props {
+  readonly tree: Tree | null;
+  /** Label sets of the service, and the filters that choose among them; null = not known. */
+  readonly series: readonly Labels[] | null;
+  readonly matchers: readonly Matcher[] | null;
+}
+
+export function Trust({ tree, series, matchers }: Props) {
   const text = useText();
   const numbers = useNumbers();
   if (!tree) return <section class="trust" aria-label={text.trust.title} />;
   const { stats, model } = tree;
   const total = Number(model.meta.totals.reduce((sum, value) => sum + value, 0n));
   const share = (value: number | bigint) => (total > 0 ? Number(value) / total : 0);
-  const hosts = hostsOf(series);
+  const hosts = matchers && hostsOf(series?.filter((labels) => fits(labels, matchers)) ?? null);
   const count = (value: number) => numbers.count(value);
-  const parts: { readonly key: string; readonly words: string; readonly bad?: boolean }[] = [
+  const parts: { readonly key: string; readonly words: string; readonly hint?: string; readonly bad?: boolean }[] = [
+    ...(model.sides === 2 ? [{ key: "both", words: text.trust.both }] : []),
     { key: "profiles", words: text.trust.profiles(stats.profiles, count(stats.profiles)) },
     { key: "samples", words: text.trust.samples(stats.samples, count(stats.samples)) },
     { key: "series", words: text.trust.series(count(stats.series)) },
@@ -38,10 +47,10 @@ export function Trust({ tree, series }: { readonly tree: Tree | null; readonly s
           words: text.trust.cut(numbers.share(share(stats.cut_value)), stats.cut_nodes, count(stats.cut_nodes)),
           bad: true,
         }
-      : { key: "cut", words: text.trust.uncut },
+      : { key: "cut", words: text.trust.uncut, hint: text.trust.uncutHint },
     Number(stats.unsymbolised_value) > 0
       ? { key: "symbols", words: text.trust.unsymbolised(numbers.share(share(stats.unsymbolised_value))), bad: true }
-      : { key: "symbols", words: text.trust.symbolised },
+      : { key: "symbols", words: text.trust.symbolised, hint: text.trust.symbolisedHint },
     ...(stats.aggregation === "avg" ? [{ key: "average", words: text.trust.average }] : []),
     { key: "took", words: text.trust.took(count(Math.max(1, Math.round(tree.took_ms)))) },
   ];
@@ -49,7 +58,7 @@ export function Trust({ tree, series }: { readonly tree: Tree | null; readonly s
     <section class="trust" aria-label={text.trust.title}>
       <ul>
         {parts.map((part) => (
-          <li key={part.key} class={part.bad ? "warn-text" : ""}>
+          <li key={part.key} class={part.bad ? "warn-text" : ""} title={part.hint}>
             {part.words}
           </li>
         ))}
