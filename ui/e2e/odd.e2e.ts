@@ -73,6 +73,45 @@ test("a page whose parts cannot be fetched says so, and comes when the server is
   await leave();
 });
 
+test("a chart that cannot be had leaves the flame graph on the screen", async () => {
+  const { page, forgive, leave } = await visit(server, "help");
+  forgive("status of 429");
+  await page.route("**/api/v1/timeline?**", (route) =>
+    route.fulfill({
+      status: 429,
+      headers: { "retry-after": "7" },
+      json: { code: "busy", message: "too much at once" },
+    }),
+  );
+  await page.goto(`${server}/${CART}`);
+  await settled(page);
+  expect(await page.getByRole("alert").innerText()).toContain("too much at once");
+  await page.unroute("**/api/v1/timeline?**");
+  await page.getByRole("button", { name: text.states.again }).click();
+  await page.getByRole("alert").waitFor({ state: "detached" });
+  await leave();
+});
+
+test.each([-3_600_000, 86_400_000])(
+  "a browser whose clock is off by %i ms looks where the server is",
+  async (off) => {
+    const query = new URLSearchParams({ service: "just-now", format: "folded", sample_rate: "100" });
+    expect((await fetch(`${server}/api/v1/push?${query}`, { method: "POST", body: "main;work 100" })).ok).toBe(true);
+    const { page, leave } = await visit(server, "help");
+    await page.addInitScript((ms) => {
+      const now = Date.now.bind(Date);
+      Date.now = () => now() + ms;
+    }, off);
+    await page.goto(`${server}/explore?q={service_name%3D"just-now"}`);
+    await settled(page);
+    expect(await page.locator(".flame-details").innerText()).toContain("1.00 s");
+    await page.goto(`${server}/?t=cpu`);
+    await page.getByRole("link", { name: "just-now" }).waitFor();
+    await page.getByRole("row", { name: /just-now.*cores/ }).waitFor();
+    await leave();
+  },
+);
+
 const SERVICE = `odd ${"very-long-name.".repeat(20)}\u202egnp`;
 const VALUE = `${"x".repeat(600)}\u001b[31m\u202egnp`;
 

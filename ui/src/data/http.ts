@@ -19,6 +19,13 @@ export class ApiError extends Error {
   }
 }
 
+let onServerTime: (instant: number) => void = () => undefined;
+
+/** Who wants to know what the server's clock shows, to a second, whenever it answers. */
+export function hearServerTime(listener: (instant: number) => void): void {
+  onServerTime = listener;
+}
+
 const base = typeof document === "undefined" ? "http://localhost/" : document.baseURI;
 
 /** The whole address of an operation; parameters without a value are left out. */
@@ -60,6 +67,8 @@ async function ask(path: string, query: Query, accept: string, signal: AbortSign
     const words = error instanceof Error ? error.message : String(error);
     throw new ApiError(0, words, "unreachable", null, url, null);
   }
+  const serverTime = Date.parse(response.headers.get("date") ?? "");
+  if (!Number.isNaN(serverTime)) onServerTime(serverTime);
   if (!response.ok) throw await failure(response, url);
   return response;
 }

@@ -267,6 +267,7 @@ export const en = {
     status: (status: string) => `status ${status}`,
     wrongField: (field: string) => `about “${field}”`,
     retryIn: (seconds: string) => `It asks to wait ${seconds} s.`,
+    secret: "Ask again: the browser then asks for a name (any) and a password (the server’s secret).",
     copyError: "Copy what happened",
     firstTitle: "No profile has arrived yet",
     firstText: "Send one, and it appears here by itself.",

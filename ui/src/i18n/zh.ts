@@ -262,6 +262,7 @@ export const zh: Text = {
     status: (status) => `状态码 ${status}`,
     wrongField: (field) => `关于“${field}”`,
     retryIn: (seconds) => `服务器要求等待 ${seconds} 秒。`,
+    secret: "再次请求后，浏览器会询问用户名（任意）和密码（服务器的密钥）。",
     copyError: "复制错误信息",
     firstTitle: "还没有收到任何剖析",
     firstText: "发送一个，它会自动出现在这里。",

@@ -17,6 +17,7 @@ import {
   timesText,
   totalsOf,
 } from "../flame/index.ts";
+import { visible } from "../flame/label.ts";
 import type { Text } from "../i18n/en.ts";
 import type { Numbers } from "../state/format.ts";
 import script from "./viewer.js?raw";
@@ -86,7 +87,7 @@ export function pageOf(model: FlameModel, facts: PageFacts, text: Text, numbers:
     return word === "more" || word === "less" ? flameText.change[word](timesText(times)) : flameText.change[word];
   };
   const data = {
-    names: Array.from({ length: frames.size }, (_, frame) => strings[frames.name[frame] ?? 0] ?? ""),
+    names: Array.from({ length: frames.size }, (_, frame) => visible(strings[frames.name[frame] ?? 0] ?? "")),
     ...coloursOf(model, diffMode),
     left: placed(layout.left),
     width: placed(layout.width),

@@ -151,7 +151,8 @@ export function ExplorePage() {
             line.retry();
           }}
         />
-      ) : empty ? (
+      ) : null}
+      {asked.error ? null : empty ? (
         <EmptyRange state={state} chosen={chosen} />
       ) : noValue ? (
         <EmptyState title={text.states.noValue}>{null}</EmptyState>
@@ -166,7 +167,7 @@ export function ExplorePage() {
       ) : (
         <div class="graph-room" />
       )}
-      <Trust tree={failed || empty ? null : tree} series={series} matchers={state.matchers} />
+      <Trust tree={asked.error || empty ? null : tree} series={series} matchers={state.matchers} />
     </div>
   );
 }

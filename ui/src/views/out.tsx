@@ -4,6 +4,7 @@
 import { useEffect, useMemo } from "preact/hooks";
 import { pprof, type Selection } from "../data/api.ts";
 import type { Tree } from "../data/flame.ts";
+import { visible } from "../flame/label.ts";
 import { useFlameText } from "../i18n/flame.ts";
 import { typeName, useNumbers, useText } from "../i18n/index.ts";
 import type { FileKind } from "../out/save.ts";
@@ -71,7 +72,10 @@ export function OutMenu({ state, chosen, tree }: Props) {
     const name = fileName(chosen, kind);
     const range = (window: Window) => `${writeRange(window.from, window.to, zone)} ${zoneTag(window.from, zone)}`;
     const facts = {
-      title: [chosen.service ?? text.filters.allServices, typeName(text, chosen.type)].join(" · "),
+      title: [
+        chosen.service === null ? text.filters.allServices : visible(chosen.service),
+        typeName(text, chosen.type),
+      ].join(" · "),
       lines: [
         baseline ? `${range(baseline.window)} → ${range(chosen.inner)}` : range(chosen.inner),
         [selection?.q ?? "", text.trust.profiles(tree.stats.profiles, numbers.count(tree.stats.profiles))]

@@ -29,6 +29,7 @@ export function ErrorState({ error, retry }: { readonly error: unknown; readonly
         {[
           api && api.status > 0 ? text.states.status(String(api.status)) : "",
           api?.field ? (fields[api.field] ?? text.states.wrongField(api.field)) : "",
+          api?.status === 401 ? text.states.secret : "",
           api?.retryAfter_s ? text.states.retryIn(String(api.retryAfter_s)) : "",
         ]
           .filter(Boolean)
