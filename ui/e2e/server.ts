@@ -43,11 +43,11 @@ async function untilReady(url: string, child: ChildProcess): Promise<void> {
   throw new Error("the server is not ready");
 }
 
-export async function startServer(): Promise<Server> {
+export async function startServer(more: readonly string[] = []): Promise<Server> {
   const folder = mkdtempSync(join(tmpdir(), "everflame-e2e-"));
   const url = `http://127.0.0.1:${await freePort()}`;
   const page = process.env["EVERFLAME_UI_DIR"];
-  const options = ["server", "--data-dir", folder, "--listen", url.slice(7), "--log-level", "warn"];
+  const options = ["server", "--data-dir", folder, "--listen", url.slice(7), "--log-level", "warn", ...more];
   const child = spawn(binary(), page ? [...options, "--ui-dir", page] : options, {
     stdio: ["ignore", "inherit", "inherit"],
   });

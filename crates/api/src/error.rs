@@ -237,10 +237,10 @@ impl ApiError {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         if self.kind == ErrorKind::Unauthenticated {
-            headers.insert(
-                header::WWW_AUTHENTICATE,
-                HeaderValue::from_static("Bearer, Basic realm=\"everflame\""),
-            );
+            // One line each: Chromium reads one scheme per line, and its prompt never came for two in one.
+            let basic = HeaderValue::from_static("Basic realm=\"everflame\"");
+            headers.insert(header::WWW_AUTHENTICATE, basic);
+            headers.append(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         headers
     }

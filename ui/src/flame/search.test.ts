@@ -44,6 +44,10 @@ describe("a search", () => {
     expect(names("/^dec/i")).toEqual(["Decode", "decode"]);
     expect(names("/gc$|main/")).toEqual(["main", "runtime.gc"]);
     expect(parseQuery("/(/")).toHaveProperty("error");
+    for (const endless of ["/(.*)*x/", "/((a+b)c)+/", "/(a|a)*$/", "/(?:\\w{2,}:)+/", "/([)]+x)*/i"])
+      expect(parseQuery(endless)).toHaveProperty("error");
+    for (const plain of ["/(a|b)c*/", "/(ab)+/", "/(a+)b/", "/[(a+)*]+/", "/\\(a+\\)*/", "/(a*)?/", "/x{2}(y)/"])
+      expect(parseQuery(plain)).not.toHaveProperty("error");
     expect(names("/")).toEqual([]);
   });
 

@@ -131,7 +131,7 @@ export const en = {
     matched: (share: string, n: number, boxes: string) => `${share} · ${boxes} frame${s(n)}`,
     matchedLong: (share: string, n: number, boxes: string) => `${share} matched, ${boxes} frame${s(n)}`,
     noMatch: "no match",
-    badPattern: "not a regular expression",
+    badPattern: "not a regular expression, or one that may never end",
     previous: "Previous match",
     next: "Next match",
     clearSearch: "Clear search",

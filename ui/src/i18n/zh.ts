@@ -128,7 +128,7 @@ export const zh: Text = {
     matched: (share, _, boxes) => `${share} · ${boxes} 帧`,
     matchedLong: (share, _, boxes) => `匹配 ${share}，${boxes} 个帧`,
     noMatch: "无匹配",
-    badPattern: "不是正则表达式",
+    badPattern: "不是正则表达式，或可能永远匹配不完",
     previous: "上一个匹配",
     next: "下一个匹配",
     clearSearch: "清除搜索",
