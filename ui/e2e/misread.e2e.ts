@@ -103,3 +103,56 @@ test("a service that never was is not sought in another range", async () => {
   await expectAccessible(page);
   await leave();
 });
+
+test("lines of a grouped chart are read, made to stand out, and filtered by", async () => {
+  const { page, leave } = await visit(server, `${CART}&g=pod`);
+  await settled(page);
+  const legend = page.locator(".legend button").first();
+  const pod = await legend.locator("span").innerText();
+  const figure = () => legend.locator("b").innerText();
+  const mean = await figure();
+  const chart = await page.locator(".brush").boundingBox();
+  if (!chart) throw new Error("no chart");
+  // 03:12, in the spike.
+  await page.mouse.move(chart.x + (chart.width * 42) / 90, chart.y + 30);
+  await page.locator(".cross").waitFor();
+  expect(Number.parseFloat(await figure())).toBeGreaterThan(1.5 * Number.parseFloat(mean));
+  await page.mouse.down();
+  await page.mouse.move(chart.x + (chart.width * 45) / 90, chart.y + 30, { steps: 3 });
+  await page.mouse.up();
+  await settled(page);
+  // The words are about what was chosen, though the pointer has not left.
+  await page
+    .locator(".figures")
+    .getByText(/^mean /)
+    .waitFor();
+  await legend.click();
+  expect(await legend.getAttribute("aria-pressed")).toBe("true");
+  expect(page.url()).not.toContain(`pod="${pod}"`);
+  await expectAccessible(page);
+  await page.getByRole("button", { name: text.timeline.show(pod), exact: true }).click();
+  await settled(page);
+  const link = decodeURIComponent(page.url());
+  expect(link).toContain(`pod="${pod}"`);
+  expect(link).toContain("g=pod");
+  expect(await page.locator(".trust").innerText()).toMatch(/1 series/);
+  await leave();
+});
+
+test("a selected part beyond the range, and a label that nobody has, are said", async () => {
+  const { page, leave } = await visit(server, `${CART}&lens=2026-11-28T03:10Z/PT5M&g=nope`);
+  await settled(page);
+  await page.getByText(text.timeline.lensOutside).waitFor();
+  await page.getByText(text.timeline.noLabel("nope")).waitFor();
+  await expectAccessible(page);
+  await leave();
+});
+
+test("a row of the table is what the words under the picture are about", async () => {
+  const { page, leave } = await visit(server, `${CART}&b.lens=-5m&lens=2026-11-29T03:10Z/PT5M`);
+  await settled(page);
+  await page.locator(".function-table tbody th", { hasText: "lz4::decompress" }).click();
+  await page.mouse.move(5, 5);
+  await page.locator(".flame-details-name", { hasText: "lz4::decompress" }).waitFor();
+  await leave();
+});

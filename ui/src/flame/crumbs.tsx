@@ -1,5 +1,6 @@
 // The path of the focus: every caller is a way back. A long path keeps its first and its last names.
 
+import { FunctionName } from "../widgets/function-name.tsx";
 import { nameText } from "./a11y.ts";
 import { pathTo } from "./model.ts";
 import type { FlameText } from "./text.ts";
@@ -36,7 +37,7 @@ export function Crumbs({ model, focus, text, onFocus, onBack }: CrumbsProps) {
               aria-current={node === focus ? "location" : undefined}
               onClick={() => onFocus(node)}
             >
-              <bdi>{nameText(model, node, text)}</bdi>
+              <FunctionName name={nameText(model, node, text)} />
             </button>
           </li>
         ))}

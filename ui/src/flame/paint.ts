@@ -143,12 +143,12 @@ function markBoxes(brush: Brush, scene: Scene, boxes: Boxes, canvas: Canvas, hat
   }
   if (scene.look.chosenFrame < 0) return;
   brush.strokeStyle = scene.look.palette.outline;
-  brush.lineWidth = gap;
+  brush.lineWidth = gap * 2;
   for (let index = 0; index < boxes.count; index++) {
     if (!scene.isChosen(boxes, index)) continue;
     const y = rowTop(canvas, boxes.row[index] as number);
-    const width = Math.max(gap, (boxes.width[index] as number) - gap * 2);
-    brush.strokeRect((boxes.x[index] as number) + gap / 2, y + gap / 2, width, canvas.rowHeight - gap * 2);
+    const width = Math.max(gap, (boxes.width[index] as number) - gap * 3);
+    brush.strokeRect((boxes.x[index] as number) + gap, y + gap, width, canvas.rowHeight - gap * 3);
   }
 }
 

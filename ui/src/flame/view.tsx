@@ -24,6 +24,8 @@ import "./flame.css";
 const REVEAL_WIDTH = 24;
 let instances = 0;
 
+const widthOf = (layout: FlameLayout, node: number) => layout.width[layout.position[node] as number] as number;
+
 export function FlameView(props: FlameViewProps) {
   const { model, focus, matches, direction, order, colourBy, text, theme } = props;
   const diffMode = props.diffMode ?? "share";
@@ -253,7 +255,17 @@ export function FlameView(props: FlameViewProps) {
   // Lists for screen readers and the details line; a node may be older than the model for one rendering.
   const valid = (node: number | null) => (node !== null && node < model.size ? node : null);
   const chosen = valid(selected);
-  const current = valid(hovered?.node ?? null) ?? chosen ?? focus;
+  // A function that is chosen elsewhere, such as in the table: the words are about its widest box.
+  const widest = useMemo(() => {
+    let found: number | null = null;
+    if (chosenFrame >= 0)
+      for (let node = 0; node < model.size; node++) {
+        if (model.frame[node] === chosenFrame && (found === null || widthOf(layout, node) > widthOf(layout, found)))
+          found = node;
+      }
+    return found;
+  }, [layout, chosenFrame]);
+  const current = valid(hovered?.node ?? null) ?? chosen ?? valid(widest) ?? focus;
   const items = useMemo(() => treeItems(model, layout, chosen ?? focus, text), [layout, chosen, focus, text]);
   const itemId = (node: number) => `${id}-${node}`;
   const isEmpty = model.size === 1 && model.meta.totals.every((total) => total === 0n);

@@ -7,6 +7,9 @@ export function splitName(name: string): readonly [head: string, tail: string] {
   // Types and arguments may hold any separator; only what is before them is a path.
   const path = /^[^<({\s]*/.exec(name)?.[0] ?? "";
   const slash = path.lastIndexOf("/") + 1;
+  // A method of Go: the type and the method stay, `shop/api.` goes.
+  const method = /^[^(]*\.(?=\(\*?[^()]+\)\.)/.exec(name)?.[0];
+  if (method) return [method, name.slice(method.length)];
   if (slash > 0) return [name.slice(0, slash), name.slice(slash)];
   for (const separator of ["::", "."]) {
     const parts = path.split(separator);

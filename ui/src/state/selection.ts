@@ -22,6 +22,8 @@ export interface Chosen {
   readonly unknownType: string | null;
   /** The whole range. */
   readonly outer: Window;
+  /** The part that is chosen, if it lies in the range. */
+  readonly lens: Window | null;
   /** What tree and table are about: the lens, or the whole range. */
   readonly inner: Window;
   readonly selection: Selection | null;
@@ -39,7 +41,8 @@ export function choose(state: Explore, services: readonly Service[] | null, now:
   // A whole type is taken at its word, also where the service has none of it.
   const type = found ?? (state.type?.split(":").length === 5 ? readType(state.type) : null);
   const outer = resolveWindow(state.from, state.to, now);
-  const inner = state.lens ?? outer;
+  const lens = state.lens && state.lens.to > outer.from && state.lens.from < outer.to ? state.lens : null;
+  const inner = lens ?? outer;
   const q = state.matchers ? writeSelector(state.matchers) : state.q;
   const selection = type && { q, type: type.full, window: inner };
   const before = state.baseline && baselineWindow(state.baseline, inner);
@@ -52,6 +55,7 @@ export function choose(state: Explore, services: readonly Service[] | null, now:
     unknownService: services !== null && known === undefined ? service : null,
     unknownType: services !== null && type === null && state.type !== null ? state.type : null,
     outer,
+    lens,
     inner,
     selection,
     baseline: baseline || null,

@@ -245,7 +245,8 @@ test("commands are safe to paste", () => {
 
 test.each([
   ["cmd/compile/internal/gc.compileFunctions", "cmd/compile/internal/"],
-  ["encoding/json.(*encodeState).reflectValue", "encoding/"],
+  ["encoding/json.(*encodeState).reflectValue", "encoding/json."],
+  ["shop/api.(*Handler).Checkout.func1", "shop/api."],
   ["org.example.search.Worker.run", "org.example.search."],
   ["tokio::runtime::park", "tokio::"],
   ["<a::b as c::d>::e", ""],

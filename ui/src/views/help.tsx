@@ -44,7 +44,8 @@ function HelpContent() {
           ["w a s d", help.keys.pan],
           ["n N", help.keys.match],
           ["Shift+F10", help.keys.actions],
-          ["y Y", help.keys.copy],
+          ["y Y l", help.keys.copy],
+          ["f", help.keys.callers],
           ["o", help.keys.turn],
           ["b", help.keys.colour],
         ]}

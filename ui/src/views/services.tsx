@@ -151,6 +151,8 @@ export function ServicesPage() {
   const used = rows.filter((row) => row.usage !== null);
   const quiet = rows.length - used.length;
   const unit = type ? readType(type.full).unit : "";
+  const against = text.services.changeHint(writeRange(whole.from - span, whole.from, zone));
+  const nothingBefore = earlier.data !== null && earlier.data.data.series.length === 0;
 
   return (
     <section class="page services" aria-labelledby="services-title">
@@ -164,11 +166,16 @@ export function ServicesPage() {
           placeholder={text.services.filter}
           value={filter}
           onInput={(event) => change({ s: event.currentTarget.value || null }, "replace")}
+          onKeyDown={(event) => {
+            const [only] = rows;
+            if (event.key === "Enter" && only && rows.length === 1) go("explore", leads(only), "push");
+          }}
         />
         <TypeMenu types={types} chosen={type} onChoose={(full) => change({ t: full }, "push")} />
         <span class="note grow">
           {text.services.count(used.length, numbers.count(used.length))}
           {quiet > 0 ? ` · ${text.services.quiet(quiet, numbers.count(quiet))}` : ""}
+          <span class="against">{` · ${against}${nothingBefore ? ` (${text.services.noneBefore})` : ""}`}</span>
         </span>
         <Link path="status/ingest" parameters={carried(parameters)}>
           {text.services.missing}
@@ -234,14 +241,16 @@ export function ServicesPage() {
           {
             key: "change",
             title: text.services.change,
-            hint: text.services.changeHint,
+            hint: against,
             numeric: true,
             class: "change",
             cell: (row) =>
               row.change === "new" ? (
                 text.services.isNew
               ) : row.change === null ? (
-                <span class="faint">–</span>
+                <span class="faint" title={row.usage === null ? text.services.noneHere : text.services.noneBefore}>
+                  –
+                </span>
               ) : (
                 numbers.change(row.change)
               ),

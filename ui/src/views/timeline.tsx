@@ -54,7 +54,12 @@ export function Timeline({ state, chosen, chart, stale, labels }: Props) {
   const what = typeName(text, chosen.type);
   const at = chart && pointed !== null ? Math.floor((pointed - chart.start) / chart.step_ms) : -1;
   const pointedValue = whole?.values[at] ?? null;
-  const lens = state.lens;
+  const { lens } = chosen;
+  const [litValue, setLit] = useState<string | null>(null);
+  const groupOf = (line: Line | undefined) => line?.labels[state.group ?? ""] ?? "";
+  const grouped = state.group !== null;
+  const lit =
+    grouped && litValue !== null ? (chart?.lines.findIndex((line) => groupOf(line) === litValue) ?? -1) : -1;
 
   const setLens = (window: Window | null, nudge = false) =>
     change(writeExplore({ lens: window }), nudge ? "replace" : "push");
@@ -124,10 +129,13 @@ export function Timeline({ state, chosen, chart, stale, labels }: Props) {
             </button>
           </span>
         ) : (
-          <span class="note hint">{text.timeline.dragHint}</span>
+          <span class={state.lens ? "warn-text" : "note hint"}>
+            {state.lens ? text.timeline.lensOutside : text.timeline.dragHint}
+          </span>
         )}
         <span class="grow" />
         <span class="figures">
+          {grouped && extent ? <span class="soft">{text.timeline.all}</span> : null}
           {pointed !== null && at >= 0 && pointedValue !== null && chart ? (
             <span>
               {clock(chart.start + at * chart.step_ms)} <b>{rate(pointedValue)}</b>
@@ -143,7 +151,15 @@ export function Timeline({ state, chosen, chart, stale, labels }: Props) {
       <div class="plot" role="group" aria-label={summary}>
         <div style={{ height: `${HEIGHT}px` }}>
           {chart ? (
-            <LineChart chart={chart} window={shown} zone={zone} height={HEIGHT} theme={theme} write={axis} />
+            <LineChart
+              chart={chart}
+              window={shown}
+              zone={zone}
+              height={HEIGHT}
+              theme={theme}
+              write={axis}
+              lit={lit}
+            />
           ) : null}
         </div>
         <Brush
@@ -156,13 +172,22 @@ export function Timeline({ state, chosen, chart, stale, labels }: Props) {
           startLabel={text.timeline.start}
           endLabel={text.timeline.end}
           write={(instant) => writeInstant(instant, zone)}
+          pointed={pointed}
           onChoose={setLens}
           onPoint={setPointed}
         />
         {chart && !whole ? <p class="plot-empty">{text.timeline.empty}</p> : null}
       </div>
       {chart && state.group !== null && chart.lines.length > 0 ? (
-        <Legend state={state} chosen={chosen} chart={chart} shown={LINES_MAX} />
+        <Legend
+          state={state}
+          chosen={chosen}
+          chart={chart}
+          shown={LINES_MAX}
+          step={at}
+          lit={lit}
+          onLit={(line) => setLit(line < 0 ? null : groupOf(chart.lines[line]))}
+        />
       ) : null}
       {chart && whole ? (
         <details class="as-table">

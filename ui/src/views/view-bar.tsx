@@ -71,7 +71,7 @@ function SearchField({ state, matches, bad }: Omit<Props, "compared">) {
           autocomplete="off"
           aria-label={text.view.search}
           aria-invalid={bad}
-          placeholder={`${text.view.search}: ${text.view.searchHint}`}
+          placeholder={text.view.search + text.view.searchHint}
           value={typed}
           onInput={(event) => put(event.currentTarget.value, false)}
           onKeyDown={(event) => {

@@ -15,6 +15,8 @@ interface Props {
   readonly step_ms: number;
   readonly chosen: Window | null;
   readonly bands: readonly Band[];
+  /** What is pointed at: a line down the chart. */
+  readonly pointed: number | null;
   readonly startLabel: string;
   readonly endLabel: string;
   readonly write: (instant: number) => string;
@@ -146,6 +148,7 @@ export function Brush(props: Props) {
         </div>
       ))}
       {shown ? <div class="lens" style={style(shown)} /> : null}
+      {props.pointed === null ? null : <div class="cross" style={{ left: percent(share(props.pointed)) }} />}
       {handle("from", props.startLabel)}
       {handle("to", props.endLabel)}
     </div>

@@ -17,6 +17,8 @@ interface Props {
   readonly height: number;
   readonly theme: string;
   readonly write: (value: number) => string;
+  /** The line that stands out; −1 = none. */
+  readonly lit: number;
 }
 
 /** Whether a line has exactly one value. */
@@ -24,7 +26,7 @@ function isAlone(values: readonly (number | null)[]): boolean {
   return values.filter((value) => value !== null).length === 1;
 }
 
-export function LineChart({ chart, window, zone, height, theme, write }: Props) {
+export function LineChart({ chart, window, zone, height, theme, write, lit }: Props) {
   const box = useRef<HTMLDivElement>(null);
   const writer = useRef(write);
   writer.current = write;
@@ -87,7 +89,8 @@ export function LineChart({ chart, window, zone, height, theme, write }: Props) 
           const paths = single ? bars?.({ size: [1, 100], align: 1, gap: 1 }) : stepped?.({ align: 1 });
           return {
             stroke,
-            width: single ? 0 : 1.5,
+            width: single ? 0 : at === lit ? 2.5 : 1.5,
+            alpha: lit < 0 || at === lit ? 1 : 0.2,
             // A line of one value has no length: a dot says where it is.
             points: { show: !single && isAlone(line.values), size: 6, fill: stroke },
             spanGaps: !single,
@@ -107,7 +110,7 @@ export function LineChart({ chart, window, zone, height, theme, write }: Props) 
       sized.disconnect();
       plot.destroy();
     };
-  }, [chart, window.from, window.to, zone, height, theme]);
+  }, [chart, window.from, window.to, zone, height, theme, lit]);
 
   return <div ref={box} class="line-chart" style={{ height: `${height}px` }} aria-hidden="true" />;
 }

@@ -10,6 +10,8 @@ export interface Column<Row> {
   readonly hint?: string;
   readonly numeric?: boolean;
   readonly sortable?: boolean;
+  /** The column by whose values this one is sorted, where that is another. */
+  readonly sort?: string;
   readonly class?: string;
   readonly cell: (row: Row) => ComponentChildren;
 }
@@ -135,7 +137,13 @@ export function VirtualTable<Row>(props: Props<Row>) {
                 key={column.key}
                 scope="col"
                 class={`${column.numeric ? "number" : ""} ${column.class ?? ""}`}
-                aria-sort={sort.column === column.key ? (sort.descending ? "descending" : "ascending") : undefined}
+                aria-sort={
+                  sort.column === (column.sort ?? column.key)
+                    ? sort.descending
+                      ? "descending"
+                      : "ascending"
+                    : undefined
+                }
               >
                 {column.sortable === false ? (
                   <span title={column.hint}>{column.title}</span>
@@ -144,11 +152,11 @@ export function VirtualTable<Row>(props: Props<Row>) {
                     type="button"
                     class="sort"
                     title={column.hint ?? props.sortLabel(column.title)}
-                    onClick={() => props.onSort(column.key)}
+                    onClick={() => props.onSort(column.sort ?? column.key)}
                   >
                     {column.title}
                     <span aria-hidden="true" class="arrow">
-                      {sort.column === column.key ? (sort.descending ? "▾" : "▴") : ""}
+                      {sort.column === (column.sort ?? column.key) ? (sort.descending ? "▾" : "▴") : ""}
                     </span>
                   </button>
                 )}
