@@ -114,7 +114,7 @@ export const flameZh = (numbers: FlameNumbers): FlameText => ({
   ofParent: (share) => `占调用方 ${share}`,
   ofFocus: (share) => `占聚焦 ${share}`,
   sides: (left, leftShare, right, rightShare) => `之前 ${left}（${leftShare}）→ 所选 ${right}（${rightShare}）`,
-  byShare: (change) => `按占比${change}`,
+  byShare: (change) => `按占比 ${change}`,
   change: {
     same: "不变",
     new: "新增",

@@ -51,6 +51,9 @@ export function CallersPanel({ model, fn, around, diffBy, onChoose, onClose }: P
   const value = (values: readonly bigint[]) => values[last] ?? 0n;
   const whole = value(around.total);
   const share = (part: bigint) => (whole === 0n ? 0 : Number(part) / Number(whole));
+  // In a comparison by share every number is a share of everything, as in graph and table.
+  const byShare = model.sides === 2 && diffBy === "share";
+  const ofAll = (part: bigint) => (totals[last] ? Number(part) / Number(totals[last]) : 0);
   const words = (values: readonly bigint[]) => {
     if (model.sides === 1) return null;
     const change = compareValues(values[0] ?? 0n, values[1] ?? 0n, totals, diffBy);
@@ -85,10 +88,12 @@ export function CallersPanel({ model, fn, around, diffBy, onChoose, onClose }: P
         <span class="fill" style={{ width: `${(Math.min(1, share(value(one.value))) * 100).toFixed(2)}%` }} />
         <FunctionName name={one.name || text.callers.root} />
         {words(one.value)}
-        <span class="number" title={numbers.exact(value(one.value), unit)}>
-          {numbers.value(value(one.value), unit)}
-        </span>
-        <span class="number share">{numbers.share(share(value(one.value)))}</span>
+        {byShare ? null : (
+          <span class="number" title={numbers.exact(value(one.value), unit)}>
+            {numbers.value(value(one.value), unit)}
+          </span>
+        )}
+        <span class="number share">{numbers.share(byShare ? ofAll(value(one.value)) : share(value(one.value)))}</span>
       </button>
     </li>
   );
@@ -121,16 +126,15 @@ export function CallersPanel({ model, fn, around, diffBy, onChoose, onClose }: P
               <div>
                 <dt>{text.table.total}</dt>
                 <dd>
-                  <b title={numbers.exact(whole, unit)}>{numbers.value(whole, unit)}</b>{" "}
-                  {numbers.share(totals[last] ? Number(whole) / Number(totals[last]) : 0)} {words(around.total)}
+                  <b title={numbers.exact(whole, unit)}>{numbers.value(whole, unit)}</b> {numbers.share(ofAll(whole))}{" "}
+                  {words(around.total)}
                 </dd>
               </div>
               <div>
                 <dt>{text.table.self}</dt>
                 <dd>
                   <b title={numbers.exact(value(around.self), unit)}>{numbers.value(value(around.self), unit)}</b>{" "}
-                  {numbers.share(totals[last] ? Number(value(around.self)) / Number(totals[last]) : 0)}{" "}
-                  {words(around.self)}
+                  {numbers.share(ofAll(value(around.self)))} {words(around.self)}
                 </dd>
               </div>
             </dl>
@@ -140,8 +144,8 @@ export function CallersPanel({ model, fn, around, diffBy, onChoose, onClose }: P
             <div class="neighbour itself">
               <span class="fill" style={{ width: `${(Math.min(1, selfShare) * 100).toFixed(2)}%` }} />
               <span class="itself-name">{text.callers.itself}</span>
-              <span class="number">{numbers.value(value(around.self), unit)}</span>
-              <span class="number share">{numbers.share(selfShare)}</span>
+              {byShare ? null : <span class="number">{numbers.value(value(around.self), unit)}</span>}
+              <span class="number share">{numbers.share(byShare ? ofAll(value(around.self)) : selfShare)}</span>
             </div>
           ) : null}
         </div>

@@ -118,7 +118,7 @@ export function FunctionTable(props: Props) {
       key: "change",
       title: text.table.change,
       numeric: true,
-      class: "wide",
+      class: diffBy === "share" ? "wide points" : "wide",
       cell: (row) => {
         const change = changeOfEntry(row, part, totals, diffBy);
         const by = differenceOf(change, diffBy);
