@@ -152,7 +152,7 @@ export function ExplorePage() {
           }}
         />
       ) : null}
-      {asked.error ? null : empty ? (
+      {asked.error && tree === null ? null : empty ? (
         <EmptyRange state={state} chosen={chosen} />
       ) : noValue ? (
         <EmptyState title={text.states.noValue}>{null}</EmptyState>
@@ -161,7 +161,7 @@ export function ExplorePage() {
           state={state}
           chosen={chosen}
           tree={tree}
-          stale={asked.loading && !asked.current}
+          stale={!asked.current}
           onDetail={(next) => setDetail({ about, path: next })}
         />
       ) : (
