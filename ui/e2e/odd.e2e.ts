@@ -112,6 +112,59 @@ test.each([-3_600_000, 86_400_000])(
   },
 );
 
+test("the last picture stays, dimmed, when the next one cannot be had", async () => {
+  const { page, forgive, leave } = await visit(server, CART);
+  forgive("status of 500");
+  await settled(page);
+  await page.route("**/api/v1/flame?**", (route) => route.fulfill({ status: 500, body: "broken in the middle" }));
+  await page.getByRole("button", { name: text.time.last("1 hour") }).waitFor({ state: "detached" });
+  await page.getByRole("button", { name: new RegExp(`^${text.time.range}`) }).click();
+  await page.getByRole("textbox", { name: text.time.to }).fill("2026-11-29 03:50");
+  await page.getByRole("button", { name: text.time.apply }).click();
+  await page.getByText("broken in the middle").waitFor();
+  await page.locator(".graph.stale .flame-tree").waitFor();
+  await page.unroute("**/api/v1/flame?**");
+  await page.getByRole("button", { name: text.states.again }).click();
+  await settled(page);
+  await leave();
+});
+
+test("what was left out of a large tree comes on a click, and the page says of what its shares are then", async () => {
+  for (let part = 0; part < 3; part += 1) {
+    const stacks = Array.from(
+      { length: 70_000 },
+      (_, at) => `big;f${at % 5};leaf${part}-${at} ${at % 5 === 0 ? 1 : 3}`,
+    );
+    const query = new URLSearchParams({
+      service: "large",
+      format: "folded",
+      sample_rate: "100",
+      time: String(Date.parse(`2026-11-29T03:0${part}:00Z`)),
+    });
+    const pushed = await fetch(`${server}/api/v1/push?${query}`, { method: "POST", body: stacks.join("\n") });
+    expect(pushed.ok).toBe(true);
+  }
+  const link = `explore?q={service_name%3D"large"}&${RANGE}&view=flame`;
+  const { page, leave } = await visit(server, link);
+  await settled(page);
+  const tree = page.locator(".flame-tree");
+  await tree.focus();
+  // The widest box below the narrowest function, the last of five, is what was left out of it.
+  for (const key of ["ArrowDown", "ArrowDown", ...Array.from({ length: 4 }, () => "ArrowRight")])
+    await page.keyboard.press(key);
+  expect(await page.locator(".flame-details-name").innerText()).toBe("f0");
+  await page.keyboard.press("ArrowDown");
+  expect(await page.locator(".flame-details-name").innerText()).toContain("too small");
+  await page.keyboard.press("Enter");
+  await page.getByText(text.view.onlyThrough("f0")).waitFor();
+  await settled(page);
+  expect(page.url()).toContain("&at=");
+  await page.getByRole("button", { name: text.view.everything }).click();
+  await page.getByText(text.view.onlyThrough("f0")).waitFor({ state: "detached" });
+  await settled(page);
+  await leave();
+});
+
 const SERVICE = `odd ${"very-long-name.".repeat(20)}\u202egnp`;
 const VALUE = `${"x".repeat(600)}\u001b[31m\u202egnp`;
 

@@ -152,6 +152,8 @@ export const en = {
     order: "Order",
     orders: { size: "widest first", name: "by name" },
     options: "Options",
+    onlyThrough: (name: string) => `Only stacks through ${name}: every share is one of these.`,
+    everything: "Show everything",
     focusGone: "The box that this link focuses on is not in this selection; everything is shown.",
   },
   table: {

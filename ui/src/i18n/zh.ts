@@ -149,6 +149,8 @@ export const zh: Text = {
     order: "顺序",
     orders: { size: "最宽在前", name: "按名称" },
     options: "选项",
+    onlyThrough: (name) => `仅含经过 ${name} 的调用栈，所有占比均相对于此。`,
+    everything: "显示全部",
     focusGone: "此链接聚焦的框不在当前所选数据中，已显示全部。",
   },
   table: {

@@ -162,7 +162,8 @@ export function ExplorePage() {
           chosen={chosen}
           tree={tree}
           stale={!asked.current}
-          onDetail={(next) => setDetail({ about, path: next })}
+          detail={path}
+          onDetail={(next) => setDetail(next.length === 0 ? null : { about, path: next })}
         />
       ) : (
         <div class="graph-room" />

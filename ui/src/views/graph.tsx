@@ -15,6 +15,7 @@ import {
   searchMatches,
   stackText,
 } from "../flame/index.ts";
+import { visible } from "../flame/label.ts";
 import { useFlameText } from "../i18n/flame.ts";
 import { useNumbers, useText } from "../i18n/index.ts";
 import { aroundFrom, aroundOf } from "../state/around.ts";
@@ -40,11 +41,13 @@ interface Props {
   readonly chosen: Chosen;
   readonly tree: Tree;
   readonly stale: boolean;
-  /** Asks for everything below a box that the server left out. */
+  /** The functions that all stacks of this tree begin with; none = it is the whole tree. */
+  readonly detail: readonly string[];
+  /** Asks for everything below a box that the server left out; for nothing, the whole tree again. */
   readonly onDetail: (path: readonly string[]) => void;
 }
 
-export function Graph({ state, chosen, tree, stale, onDetail }: Props) {
+export function Graph({ state, chosen, tree, stale, detail, onDetail }: Props) {
   const text = useText();
   const numbers = useNumbers();
   const theme = useThemeKey();
@@ -140,7 +143,10 @@ export function Graph({ state, chosen, tree, stale, onDetail }: Props) {
     "fetch-rest": (node) => {
       const path: string[] = [];
       for (let at = model.parent[node] ?? 0; at !== 0; at = model.parent[at] ?? 0) path.unshift(nameOf(model, at));
+      const parent = model.parent[node] ?? 0;
+      if (parent === 0) return;
       onDetail(path);
+      change(writeExplore({ at: pathHash(model, parent) }), "push");
     },
     help: openHelp,
     search: () => document.querySelector<HTMLInputElement>("[data-search]")?.select(),
@@ -169,6 +175,21 @@ export function Graph({ state, chosen, tree, stale, onDetail }: Props) {
       {state.at !== null && found === null ? (
         <p class="warn-line" role="status">
           {text.view.focusGone}
+        </p>
+      ) : null}
+      {detail.length > 0 ? (
+        <p class="warn-line" role="status">
+          {text.view.onlyThrough(visible(detail[detail.length - 1] ?? ""))}{" "}
+          <button
+            type="button"
+            class="button"
+            onClick={() => {
+              onDetail([]);
+              change(writeExplore({ at: null }), "push");
+            }}
+          >
+            {text.view.everything}
+          </button>
         </p>
       ) : null}
       <div class={`panels of-${state.panels.length}`}>
