@@ -57,10 +57,10 @@ function HelpContent() {
       <p>{help.total}</p>
       <p>{help.colours}</p>
       <p>
-        “{trust.uncut}”: {trust.uncutHint}
+        <b>{trust.uncut}</b> · {trust.uncutHint}
       </p>
       <p>
-        “{trust.symbolised}”: {trust.symbolisedHint}
+        <b>{trust.symbolised}</b> · {trust.symbolisedHint}
       </p>
     </>
   );
