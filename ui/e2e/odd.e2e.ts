@@ -122,7 +122,7 @@ test("the last picture stays, dimmed, when the next one cannot be had", async ()
   await page.getByRole("textbox", { name: text.time.to }).fill("2026-11-29 03:50");
   await page.getByRole("button", { name: text.time.apply }).click();
   await page.getByText("broken in the middle").waitFor();
-  await page.locator(".graph.stale .flame-tree").waitFor();
+  await page.locator(".graph.old .flame-tree").waitFor();
   await page.unroute("**/api/v1/flame?**");
   await page.getByRole("button", { name: text.states.again }).click();
   await settled(page);

@@ -161,7 +161,8 @@ export function ExplorePage() {
           state={state}
           chosen={chosen}
           tree={tree}
-          stale={!asked.current}
+          stale={asked.loading && !asked.current}
+          old={!asked.loading && !asked.current}
           detail={path}
           onDetail={(next) => setDetail(next.length === 0 ? null : { about, path: next })}
         />

@@ -41,13 +41,15 @@ interface Props {
   readonly chosen: Chosen;
   readonly tree: Tree;
   readonly stale: boolean;
+  /** The picture is of an earlier question, and no other is under way. */
+  readonly old: boolean;
   /** The functions that all stacks of this tree begin with; none = it is the whole tree. */
   readonly detail: readonly string[];
   /** Asks for everything below a box that the server left out; for nothing, the whole tree again. */
   readonly onDetail: (path: readonly string[]) => void;
 }
 
-export function Graph({ state, chosen, tree, stale, detail, onDetail }: Props) {
+export function Graph({ state, chosen, tree, stale, old, detail, onDetail }: Props) {
   const text = useText();
   const numbers = useNumbers();
   const theme = useThemeKey();
@@ -170,7 +172,7 @@ export function Graph({ state, chosen, tree, stale, detail, onDetail }: Props) {
   };
 
   return (
-    <div class={stale ? "graph stale" : "graph"}>
+    <div class={stale ? "graph stale" : old ? "graph old" : "graph"}>
       <ViewBar state={state} matches={matches} bad={bad} compared={model.sides === 2} />
       {state.at !== null && found === null ? (
         <p class="warn-line" role="status">
