@@ -5,6 +5,7 @@
 #   make fixtures      start a server, push the recorded fixtures, show a flame graph in the terminal
 #   make ui            build the web page into ui/dist/app, from where cargo takes it
 #   make e2e           the tests of the web page in a browser alone; make screenshots takes pictures of it
+#   make docs-pictures takes those of docs/ui anew
 #   make bench         one line per figure; make bench ONLY=decode runs one
 #   make bench-ui      the same for the web page, in a browser
 #   make bench-server  the release binary under load (needs ../shared and Go)
@@ -22,7 +23,7 @@ DATA_DIR ?=
 
 target_dir := $(abspath $(or $(CARGO_TARGET_DIR),target))
 
-.PHONY: all setup test run fixtures ui ui-check e2e screenshots bench bench-ui bench-server lint fmt fuzz clean
+.PHONY: all setup test run fixtures ui ui-check e2e screenshots docs-pictures bench bench-ui bench-server lint fmt fuzz clean
 
 all: test
 
@@ -69,6 +70,11 @@ e2e screenshots: ui
 	$(if $(EVERFLAME_PROGRAM),,cargo build --locked --package cli)
 	cd ui && EVERFLAME_BIN="$(or $(EVERFLAME_PROGRAM),$(target_dir)/debug/everflame)" \
 		CHROMIUM="$${CHROMIUM:-$$(command -v chromium)}" npm run $@
+
+docs-pictures: screenshots
+	mkdir -p docs/ui
+	for look in light-en dark-en dark-zh; do \
+		cp ui/e2e/out/compiler-1400-$$look.png docs/ui/explore-$$look.png; done
 
 run:
 	@scripts/setup base node
