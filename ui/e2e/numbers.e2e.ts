@@ -5,7 +5,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, inject, test } from "vitest";
 import { closeBrowser, settled, visit } from "./browser.ts";
-import { binary } from "./server.ts";
+import { binary, startServer } from "./server.ts";
 
 const server = inject("server");
 
@@ -22,8 +22,8 @@ interface Side {
   readonly value: number;
 }
 
-function ask<T>(command: string[], type: string, selector: string): T {
-  const options = ["--type", type, "--server", server, "--json"];
+function ask<T>(url: string, command: string[], type: string, selector: string): T {
+  const options = ["--type", type, "--server", url, "--json"];
   return JSON.parse(
     execFileSync(binary(), [...command, selector, ...options], { encoding: "utf8", maxBuffer: 1 << 28 }),
   ) as T;
@@ -34,11 +34,11 @@ const digits = (title: string | null) => Number((title ?? "").replace(/[^\d-]/g,
 const RECORDED = "from=2026-11-29T00:00Z&to=2026-11-30T00:00Z";
 
 /** Asks page and command line for the same functions. */
-async function agree(service: string, type: string, range: string): Promise<void> {
+async function agree(url: string, service: string, type: string, range: string): Promise<void> {
   const selector = `{service_name="${service}"}`;
-  const top = ask<{ rows: Row[] }>(["top", "--limit", "0"], type, selector);
+  const top = ask<{ rows: Row[] }>(url, ["top", "--limit", "0"], type, selector);
   const address = `explore?q=${encodeURIComponent(selector)}&t=${type}&${range}`;
-  const { page, leave } = await visit(server, `${address}&view=table`, { width: 2560, height: 1440 });
+  const { page, leave } = await visit(url, `${address}&view=table`, { width: 2560, height: 1440 });
   await page.locator(".function-table tbody tr[data-row]").first().waitFor();
   const rows = await page.locator(".function-table tbody tr[data-row]").evaluateAll((all) =>
     all.map((row) => ({
@@ -59,8 +59,8 @@ async function agree(service: string, type: string, range: string): Promise<void
   await leave();
 
   const fn = told[0]?.name ?? "";
-  const around = ask<{ function: Row; callers: Side[]; callees: Side[] }>(["callers", fn], type, selector);
-  const second = await visit(server, `${address}&view=flame+callers&fn=${encodeURIComponent(fn)}`);
+  const around = ask<{ function: Row; callers: Side[]; callees: Side[] }>(url, ["callers", fn], type, selector);
+  const second = await visit(url, `${address}&view=flame+callers&fn=${encodeURIComponent(fn)}`);
   await settled(second.page);
   await second.page.locator(".middle").waitFor();
   const values = (nth: number) =>
@@ -88,7 +88,7 @@ describe.each([
   ["cart", "cpu"],
   ["search", "cpu"],
 ])("%s %s", (service, type) => {
-  test("functions, callers and callees", () => agree(service, type, RECORDED));
+  test("functions, callers and callees", () => agree(server, service, type, RECORDED));
 });
 
 const CORPUS = new URL("../../../shared/corpus/pprof", import.meta.url).pathname;
@@ -108,21 +108,26 @@ describe.skipIf(!existsSync(CORPUS))("profiles of other projects (skipped withou
     readonly last: string;
   }
   const services = new Map<string, Service>();
+  // A server of their own: one of them names no time, so that it would stand in every view that ends now.
+  let others: Awaited<ReturnType<typeof startServer>>;
 
   beforeAll(async () => {
+    others = await startServer();
     for (const file of FILES) {
-      execFileSync(binary(), ["push", `${CORPUS}/${file}`, "--service", serviceOf(file), "--server", server]);
+      execFileSync(binary(), ["push", `${CORPUS}/${file}`, "--service", serviceOf(file), "--server", others.url]);
     }
-    const answer = await fetch(`${server}/api/v1/services?from=1971-01-01T00:00:00Z&to=2100-01-01T00:00:00Z`);
+    const answer = await fetch(`${others.url}/api/v1/services?from=1971-01-01T00:00:00Z&to=2100-01-01T00:00:00Z`);
     const { services: all } = (await answer.json()) as { services: Service[] };
     for (const service of all) services.set(service.name, service);
   });
+
+  afterAll(() => others.stop());
 
   test.each(FILES)("%s", async (file) => {
     const service = services.get(serviceOf(file));
     expect(service).toBeDefined();
     const last = Date.parse(service?.last ?? "");
     const [from, to] = [last - 3_600_000, last + 3_600_000].map((time) => new Date(time).toISOString());
-    await agree(serviceOf(file), service?.types[0] ?? "", `from=${from}&to=${to}`);
+    await agree(others.url, serviceOf(file), service?.types[0] ?? "", `from=${from}&to=${to}`);
   });
 });
