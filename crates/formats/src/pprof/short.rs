@@ -87,8 +87,12 @@ fn pairs(word: u64, ninth: u8, places: &[u8; 2 * LANES]) -> [u16; LANES] {
 
 /// The bytes at `places`, two for each number.
 #[cfg(not(all(target_arch = "x86_64", target_feature = "ssse3")))]
+use plain_pairs as pairs;
+
+/// [`pairs`] without the instruction.
+#[cfg(any(test, not(all(target_arch = "x86_64", target_feature = "ssse3"))))]
 #[inline(always)]
-fn pairs(word: u64, ninth: u8, places: &[u8; 2 * LANES]) -> [u16; LANES] {
+fn plain_pairs(word: u64, ninth: u8, places: &[u8; 2 * LANES]) -> [u16; LANES] {
     let mut bytes = [0; 16];
     bytes[..8].copy_from_slice(&word.to_le_bytes());
     bytes[8] = ninth;
@@ -136,6 +140,14 @@ mod tests {
                 assert_eq!(found.bytes, ends[expected - 1]);
                 assert_eq!(found.numbers[..expected], numbers[..expected]);
             }
+        }
+    }
+
+    #[test]
+    fn the_instruction_and_the_plain_way_agree() {
+        let word = 0xf1e2_d3c4_b5a6_9788;
+        for places in &PLACES {
+            assert_eq!(pairs(word, 0x79, places), plain_pairs(word, 0x79, places));
         }
     }
 

@@ -314,6 +314,26 @@ mod tests {
     }
 
     #[test]
+    fn two_short_fields_are_read_whole_or_not_at_all() {
+        for first in [0, 1, 127, 128, 16_383, 16_384, u64::MAX] {
+            for second in [0, 127, 128, 16_383, 16_384] {
+                let bytes = [vec![8], write(first), vec![16], write(second)].concat();
+                let end = bytes.len();
+                let padded = [bytes, vec![0xff; 8]].concat();
+                let is_short = first < 16_384 && second < 16_384;
+                let mut reader = Reader::new(&padded, 0);
+                assert_eq!(reader.short_pair(8, 16, end), is_short.then_some((first, second)));
+                assert_eq!(reader.at(), if is_short { end } else { 0 });
+                for (one, other, end) in [(8, 24, end), (16, 16, end), (8, 16, end - 1), (8, 16, end + 1)] {
+                    let mut reader = Reader::new(&padded, 0);
+                    assert_eq!(reader.short_pair(one, other, end), None);
+                    assert_eq!(reader.at(), 0);
+                }
+            }
+        }
+    }
+
+    #[test]
     fn bad_varints() {
         assert_eq!(Reader::new(&[], 0).varint(), Err(Fault::Truncated));
         assert_eq!(Reader::new(&[0x80; 3], 0).varint(), Err(Fault::Truncated));
