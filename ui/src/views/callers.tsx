@@ -7,7 +7,7 @@ import { useNumbers, useText } from "../i18n/index.ts";
 import type { Around, Neighbour } from "../state/around.ts";
 import type { DiffBy } from "../state/explore.ts";
 import { FunctionName } from "../widgets/function-name.tsx";
-import { Icon } from "../widgets/icon.tsx";
+import { IconButton } from "../widgets/icon-button.tsx";
 
 interface Props {
   readonly model: FlameModel;
@@ -29,15 +29,7 @@ export function CallersPanel({ model, fn, around, diffBy, onChoose, onClose }: P
   const head = (
     <header class="panel-head">
       <h2>{fn ? text.callers.heading : text.callers.unchosen}</h2>
-      <button
-        type="button"
-        class="button square quiet"
-        aria-label={text.callers.close}
-        title={text.callers.close}
-        onClick={onClose}
-      >
-        <Icon name="close" />
-      </button>
+      <IconButton icon="close" label={text.callers.close} onAct={onClose} />
     </header>
   );
   if (!fn || !around) {

@@ -8,6 +8,7 @@ import type { Chosen } from "../state/selection.ts";
 import { readSpan, type Window } from "../state/time.ts";
 import { change } from "../state/url.ts";
 import { Icon } from "../widgets/icon.tsx";
+import { IconButton } from "../widgets/icon-button.tsx";
 import { Menu } from "../widgets/menu.tsx";
 import { Segmented } from "../widgets/segmented.tsx";
 import { useZone, writeRange } from "./range.tsx";
@@ -124,15 +125,11 @@ export function CompareLine({ state, chosen, tree, covered }: LineProps) {
         }))}
         onChange={(diffBy) => change(writeExplore({ diffBy }), "replace")}
       />
-      <button
-        type="button"
-        class="button square quiet"
-        aria-label={text.compare.stop}
-        title={text.compare.stop}
-        onClick={() => change(writeExplore({ baseline: null, baselineQ: null, diffBy: "absolute" }), "push")}
-      >
-        <Icon name="close" />
-      </button>
+      <IconButton
+        icon="close"
+        label={text.compare.stop}
+        onAct={() => change(writeExplore({ baseline: null, baselineQ: null, diffBy: "absolute" }), "push")}
+      />
     </section>
   );
 }

@@ -5,7 +5,7 @@ import type { Labels } from "../data/types.ts";
 import { useNumbers, useText } from "../i18n/index.ts";
 import { fits, isBadPattern, type Matcher, type Operator, SERVICE } from "../state/selector.ts";
 import { Choices } from "../widgets/choices.tsx";
-import { Icon } from "../widgets/icon.tsx";
+import { IconButton } from "../widgets/icon-button.tsx";
 import { Segmented } from "../widgets/segmented.tsx";
 
 const OPERATORS: readonly Operator[] = ["=", "!=", "=~", "!~"];
@@ -69,17 +69,7 @@ export function FilterEditor({ series, others, matcher, onDone }: EditorProps) {
   return (
     <div class="filter-editor">
       <div class="filter-head">
-        {matcher === null ? (
-          <button
-            type="button"
-            class="button square quiet"
-            aria-label={text.filters.back}
-            title={text.filters.back}
-            onClick={() => setName(null)}
-          >
-            <Icon name="left" />
-          </button>
-        ) : null}
+        {matcher === null ? <IconButton icon="left" label={text.filters.back} onAct={() => setName(null)} /> : null}
         <code>{name}</code>
         <Segmented
           label={text.filters.operator}

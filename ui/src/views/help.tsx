@@ -2,7 +2,7 @@
 
 import { useEffect, useRef } from "preact/hooks";
 import { useText } from "../i18n/index.ts";
-import { Icon } from "../widgets/icon.tsx";
+import { IconButton } from "../widgets/icon-button.tsx";
 import { HELP } from "./open-help.ts";
 
 function Keys({ keys }: { readonly keys: ReadonlyArray<readonly [names: string, meaning: string]> }) {
@@ -93,9 +93,7 @@ export function HelpDialog() {
     >
       <header>
         <h2 id="help-title">{help.title}</h2>
-        <button type="button" class="button square quiet" aria-label={help.close} title={help.close} onClick={close}>
-          <Icon name="close" />
-        </button>
+        <IconButton icon="close" label={help.close} onAct={close} />
       </header>
       <HelpContent />
     </dialog>

@@ -11,6 +11,7 @@ import { readSelector, serviceOf } from "../state/selector.ts";
 import { carried, href, parameter, place } from "../state/url.ts";
 import { LiveRegion } from "../widgets/announce.tsx";
 import { Icon } from "../widgets/icon.tsx";
+import { IconButton } from "../widgets/icon-button.tsx";
 import { lazy } from "../widgets/lazy.tsx";
 import { Link } from "../widgets/link.tsx";
 import { Menu } from "../widgets/menu.tsx";
@@ -123,15 +124,7 @@ export function Shell() {
         </nav>
         <div class="header-tools">
           <RangePicker />
-          <button
-            type="button"
-            class="button square"
-            aria-label={text.header.refresh}
-            title={text.header.refresh}
-            onClick={refresh}
-          >
-            <Icon name="refresh" />
-          </button>
+          <IconButton icon="refresh" label={text.header.refresh} framed onAct={refresh} />
         </div>
         <div class="header-tools preferences">
           <Menu
@@ -176,15 +169,7 @@ export function Shell() {
               },
             ]}
           />
-          <button
-            type="button"
-            class="button square quiet"
-            aria-label={text.header.help}
-            title={text.header.help}
-            onClick={openHelp}
-          >
-            <Icon name="help" />
-          </button>
+          <IconButton icon="help" label={text.header.help} onAct={openHelp} />
         </div>
       </header>
       <main id="main" ref={main} tabIndex={-1}>

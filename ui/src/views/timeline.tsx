@@ -13,6 +13,7 @@ import { change } from "../state/url.ts";
 import { writeClock, writeInstant } from "../state/zone.ts";
 import { Brush } from "../widgets/brush.tsx";
 import { Icon } from "../widgets/icon.tsx";
+import { IconButton } from "../widgets/icon-button.tsx";
 import { lazy } from "../widgets/lazy.tsx";
 import { Menu } from "../widgets/menu.tsx";
 import { LINES_MAX } from "../widgets/plot-frame.ts";
@@ -104,29 +105,17 @@ export function Timeline({ state, chosen, chart, stale, labels }: Props) {
         {lens ? (
           <span class="lens-text">
             <span class="soft">{text.timeline.selection}</span> <b>{writeRange(lens.from, lens.to, zone)}</b>
-            <button
-              type="button"
-              class="button square quiet"
-              aria-label={text.timeline.zoom}
-              title={text.timeline.zoom}
-              onClick={() =>
+            <IconButton
+              icon="zoom"
+              label={text.timeline.zoom}
+              onAct={() =>
                 change(
                   writeExplore({ from: writeTime(lens.from), to: writeTime(lens.to), lens: null, live: false }),
                   "push",
                 )
               }
-            >
-              <Icon name="zoom" />
-            </button>
-            <button
-              type="button"
-              class="button square quiet"
-              aria-label={text.timeline.clear}
-              title={text.timeline.clear}
-              onClick={() => setLens(null)}
-            >
-              <Icon name="close" />
-            </button>
+            />
+            <IconButton icon="close" label={text.timeline.clear} onAct={() => setLens(null)} />
           </span>
         ) : (
           <span class={state.lens ? "warn-text" : "note hint"}>

@@ -6,6 +6,7 @@ import { useNumbers, useText } from "../i18n/index.ts";
 import { type Explore, orderOf, type Panel, writeExplore } from "../state/explore.ts";
 import { change } from "../state/url.ts";
 import { Icon } from "../widgets/icon.tsx";
+import { IconButton } from "../widgets/icon-button.tsx";
 import { Menu } from "../widgets/menu.tsx";
 
 /** What is searched, read; and whether it is no regular expression. */
@@ -84,17 +85,7 @@ function SearchField({ state, matches, bad }: Omit<Props, "compared">) {
             }
           }}
         />
-        {typed === "" ? null : (
-          <button
-            type="button"
-            class="button square quiet"
-            aria-label={text.view.clearSearch}
-            title={text.view.clearSearch}
-            onClick={() => put("", true)}
-          >
-            <Icon name="close" />
-          </button>
-        )}
+        {typed === "" ? null : <IconButton icon="close" label={text.view.clearSearch} onAct={() => put("", true)} />}
       </span>
       {bad ? <span class="bad-text">{text.view.badPattern}</span> : null}
       {matches ? (
