@@ -12,8 +12,6 @@ mod body;
 mod error;
 pub mod explain;
 pub mod flame_format;
-#[allow(warnings, clippy::all, clippy::restriction, reason = "generated; see cargo xtask codegen")]
-mod generated;
 pub mod limits;
 mod memory;
 mod metrics;

@@ -21,12 +21,9 @@ use std::sync::Arc;
 
 use axum::routing::{get, post};
 use connectrpc::{ConnectRpcService, Limits};
+use rpc::{push::v1::PusherServiceExt, querier::v1::QuerierServiceExt};
 
-use crate::{
-    ApiState,
-    generated::{push::v1::PusherServiceExt, querier::v1::QuerierServiceExt},
-    limits,
-};
+use crate::{ApiState, limits};
 
 pub(crate) fn router(state: &Arc<ApiState>) -> axum::Router {
     let services = connectrpc::Router::new();

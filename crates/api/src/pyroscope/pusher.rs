@@ -7,11 +7,10 @@ use std::sync::Arc;
 
 use connectrpc::{RequestContext, Response, ServiceRequest, ServiceResult};
 use profile::{Altered, Tenant};
+use rpc::push::v1::{PushRequest as Message, PushResponse, PusherService};
 
 use crate::{
-    ApiError, ApiState, access,
-    generated::push::v1::{PushRequest as Message, PushResponse, PusherService},
-    limits,
+    ApiError, ApiState, access, limits,
     push::{self, ALTERED_HEADER, Api, NameRule, PushRequest, altered_header},
 };
 

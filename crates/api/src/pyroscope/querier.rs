@@ -13,15 +13,13 @@ use connectrpc::{
 use profile::{LabelSet, Tenant, TimeRange, Timestamp};
 use query::{Control, Engine, NameMode, Selection, StepRange};
 
+use rpc::{google, querier::v1::*, types::v1 as types};
+
 use super::{
     flamebearer::Flamebearer,
     select::{MilliRange, nodes_max, profile_ids, selection, span_filter, type_selector},
 };
-use crate::{
-    ApiError, ApiState, ErrorKind, QueryCost, access,
-    generated::{google, querier::v1::*, types::v1 as types},
-    limits,
-};
+use crate::{ApiError, ApiState, ErrorKind, QueryCost, access, limits};
 
 /// Labels that every profile type answers, beside those that were sent.
 const TYPE_LABELS: [&str; 6] =

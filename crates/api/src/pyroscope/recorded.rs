@@ -4,7 +4,7 @@ use query::{FlameNode, FlameTree};
 use serde_json::Value;
 
 use super::flamebearer::Flamebearer;
-use crate::generated::{querier::v1 as querier, types::v1 as types};
+use rpc::{querier::v1 as querier, types::v1 as types};
 
 fn recorded(test: &str, name: &str) -> Option<String> {
     let folder = testkit::skip_without_shared(test)?.join("corpus/wire/pyroscope-connect-json");
