@@ -7,6 +7,8 @@ use crate::{
     inflate::{self, Buffer, Outcome},
     limits::KEPT_BYTES_MAX,
     pprof, sniff,
+    stacks::{Measure, Target},
+    tree, trie,
 };
 
 /// A body after inflation.
@@ -114,6 +116,52 @@ impl Decoder {
         self.stacks_of_text(body, sample_type, sample_unit, folded::Weights::One, limits)
     }
 
+    /// Decodes Pyroscope's `trie` format: folded stacks, common beginnings written once.
+    ///
+    /// # Errors
+    /// For lengths and counts that the body cannot hold (C059), and where what it spells out passes the limits.
+    pub fn trie<'a>(
+        &'a mut self,
+        body: &'a [u8],
+        sample_type: &str,
+        sample_unit: &str,
+        limits: &Limits,
+    ) -> Result<(Profile<'a>, Decoded), DecodeError> {
+        self.release_excess();
+        let bytes = match inflate::inflate(body, &mut self.inflated, &mut self.spare, limits)? {
+            Outcome::AsItIs => body,
+            Outcome::Inflated => self.inflated.bytes(),
+        };
+        let target = Target {
+            text: &[],
+            body_bytes: bytes.len(),
+            columns: &mut self.columns,
+            added: &mut self.added,
+            limits,
+        };
+        let altered = trie::decode(bytes, target, Measure { sample_type, sample_unit })?;
+        Ok((Profile { text: &self.added, columns: &self.columns }, Decoded { altered }))
+    }
+
+    /// Decodes Pyroscope's `tree` format, of whatever order of siblings.
+    ///
+    /// # Errors
+    /// For lengths and counts that the body cannot hold (C059), and where its stacks pass the limits.
+    pub fn tree<'a>(
+        &'a mut self,
+        body: &'a [u8],
+        sample_type: &str,
+        sample_unit: &str,
+        limits: &Limits,
+    ) -> Result<(Profile<'a>, Decoded), DecodeError> {
+        self.with_text(
+            body,
+            limits,
+            |_| {},
+            |target| tree::decode(target, Measure { sample_type, sample_unit }),
+        )
+    }
+
     fn stacks_of_text<'a>(
         &'a mut self,
         body: &'a [u8],
@@ -122,20 +170,30 @@ impl Decoder {
         weights: folded::Weights,
         limits: &Limits,
     ) -> Result<(Profile<'a>, Decoded), DecodeError> {
+        let measure = Measure { sample_type, sample_unit };
+        self.with_text(body, limits, folded::to_utf8, |target| folded::decode(target, measure, weights))
+    }
+
+    /// Inflates a body, prepares it, and decodes it into a profile whose strings are ranges of it and of what is added.
+    fn with_text<'a>(
+        &'a mut self,
+        body: &'a [u8],
+        limits: &Limits,
+        prepare: impl FnOnce(&mut Buffer),
+        decode: impl FnOnce(Target<'_>) -> Result<Altered, DecodeError>,
+    ) -> Result<(Profile<'a>, Decoded), DecodeError> {
         self.release_excess();
         if let Outcome::AsItIs = inflate::inflate(body, &mut self.inflated, &mut self.spare, limits)? {
             self.inflated.extend(body);
         }
-        folded::to_utf8(&mut self.inflated);
-        let type_start = self.inflated.bytes().len();
-        self.inflated.extend(sample_type.as_bytes());
-        self.inflated.extend(sample_unit.as_bytes());
-        let source = folded::Source {
+        prepare(&mut self.inflated);
+        let altered = decode(Target {
             text: self.inflated.bytes(),
-            lines_end: type_start,
-            unit_start: type_start + sample_type.len(),
-        };
-        let altered = folded::decode(source, weights, &mut self.columns, &mut self.added, limits)?;
+            body_bytes: self.inflated.bytes().len(),
+            columns: &mut self.columns,
+            added: &mut self.added,
+            limits,
+        })?;
         self.inflated.extend(&self.added);
         Ok((Profile { text: self.inflated.bytes(), columns: &self.columns }, Decoded { altered }))
     }

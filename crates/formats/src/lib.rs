@@ -13,6 +13,9 @@ mod inflate;
 pub mod limits;
 mod pprof;
 mod sniff;
+mod stacks;
+mod tree;
+mod trie;
 mod work;
 
 pub use budget::TableMemory;
@@ -23,4 +26,5 @@ pub use inflate::sniff_inside;
 pub use limits::Limits;
 pub use pprof::encode_pprof;
 pub use sniff::{SniffedFormat, sniff};
+pub use tree::{TreeReader, TreeRecord, write_tree};
 pub use work::take_work;

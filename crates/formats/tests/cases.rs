@@ -649,8 +649,23 @@ fn strings_beyond_the_limit_lose_their_head() {
 }
 
 fn folded(text: &[u8]) -> Result<(Vec<(String, i64)>, profile::Altered), DecodeError> {
+    stacks_by(Decoder::folded, text)
+}
+
+type TextDecoder = for<'a> fn(
+    &'a mut Decoder,
+    &'a [u8],
+    &str,
+    &str,
+    &Limits,
+) -> Result<(profile::Profile<'a>, formats::Decoded), DecodeError>;
+
+fn stacks_by(
+    decode: TextDecoder,
+    body: &[u8],
+) -> Result<(Vec<(String, i64)>, profile::Altered), DecodeError> {
     let mut decoder = Decoder::new();
-    let (profile, decoded) = decoder.folded(text, "samples", "count", &Limits::default())?;
+    let (profile, decoded) = decode(&mut decoder, body, "samples", "count", &Limits::default())?;
     let stacks = Oracle::of(&profile)
         .samples
         .into_iter()
@@ -753,4 +768,49 @@ fn compressed_text_is_told_from_a_compressed_profile() {
     // what is damaged, or nothing known, is left to the decoder
     assert_eq!(sniff_inside(&gzip(text)[..8]), SniffedFormat::Gzip);
     assert_eq!(sniff_inside(&gzip(&[0xf8, 0, 0xf8])), SniffedFormat::Gzip);
+}
+
+#[test]
+fn c059_tree_length_attack() {
+    let attack = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
+    for decode in [Decoder::tree as TextDecoder, Decoder::trie] {
+        for body in [attack.to_vec(), [&[0, 0, 1][..], &attack].concat(), gzip(&attack)] {
+            let error = stacks_by(decode, &body).unwrap_err();
+            assert_eq!(error.kind, DecodeErrorKind::Malformed);
+            assert!(error.field.ends_with(".name length"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn trees_and_tries_are_stacks() {
+    let owned = |stacks: &[(&str, i64)]| -> Vec<(String, i64)> {
+        stacks.iter().map(|(stack, value)| ((*stack).to_owned(), *value)).collect()
+    };
+    let tree = b"\x00\x00\x01\x01a\x00\x02\x01b\x01\x00\x01c\x02\x00";
+    assert_eq!(stacks_by(Decoder::tree, tree).unwrap().0, owned(&[("a;b", 1), ("a;c", 2)]));
+    // "a;" and below it "b", "bc;d" and "c": `b` is a frame of its own and the beginning of another
+    let trie = b"\x00\x00\x01\x02a;\x00\x02\x01b\x05\x01\x03c;d\x07\x00\x01c\x02\x00";
+    let expected = owned(&[("a;b", 5), ("a;bc;d", 7), ("a;c", 2)]);
+    assert_eq!(stacks_by(Decoder::trie, trie).unwrap().0, expected);
+    for decode in [Decoder::tree as TextDecoder, Decoder::trie] {
+        for empty in [&b""[..], b"\0", b"\0\0\0", b"\0\0\x01\x01a\0\0"] {
+            assert_eq!(stacks_by(decode, empty).unwrap().0, []);
+        }
+        let (stacks, altered) = stacks_by(decode, b"\x00\x04\x00").unwrap();
+        assert_eq!((stacks, altered.count(AlteredReason::NoStack)), (owned(&[("", 4)]), 1));
+        let huge = [&[0][..], &[0xff; 9], &[1, 0]].concat();
+        assert_eq!(stacks_by(decode, &huge).unwrap_err().field, "node[0].self");
+    }
+}
+
+#[test]
+fn c061_line_numbers_in_names_of_trees() {
+    let body = testkit::tree_body(
+        [(vec![&b"run file.py:41"[..]], 1), (vec![&b"run file.py:42"[..]], 2)],
+        testkit::Siblings::FirstFirst,
+    );
+    let mut decoder = Decoder::new();
+    let (profile, _) = decoder.tree(&body, "samples", "count", &Limits::default()).unwrap();
+    assert_eq!((profile.columns.functions.len(), profile.columns.lines.len()), (1, 2));
 }

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use formats::{Decoder, Limits, encode_pprof, gzip};
+use formats::{Decoder, Limits, TreeReader, encode_pprof, gzip, write_tree};
 use testkit::{Oracle, Plain, arbitrary};
 
 /// Every file below the pprof folder that is a protobuf profile: names end in other ways for reports and legacy text.
@@ -108,5 +108,23 @@ fn go_reads_what_we_write_as_it_reads_what_we_read() {
             return;
         };
         assert_eq!(ours, theirs);
+    }
+}
+
+/// Trees that Pyroscope's querier wrote.
+#[test]
+fn recorded_trees_are_read_and_written_to_the_same_bytes() {
+    let Some(shared) = testkit::skip_without_shared("recorded_trees") else { return };
+    for name in ["diff_left_tree.bin", "diff_right_tree.bin"] {
+        let body = std::fs::read(shared.join("corpus/tree").join(name)).unwrap();
+        let records: Vec<_> = TreeReader::new(&body).collect::<Result<_, _>>().unwrap();
+        let total: u64 = records.iter().map(|record| record.self_value).sum();
+        assert!(records.len() > 10_000, "{name}: {} nodes", records.len());
+        assert_eq!(write_tree(records), body);
+        let mut decoder = Decoder::new();
+        let (profile, _) = decoder.tree(&body, "cpu", "nanoseconds", &Limits::default()).unwrap();
+        let values: i64 = profile.samples().map(|sample| sample.values[0]).sum();
+        assert_eq!(values.cast_unsigned(), total);
+        println!("{name}: {} frames, {} bytes", profile.columns.stacks.len(), body.len());
     }
 }

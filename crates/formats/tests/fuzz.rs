@@ -6,7 +6,8 @@
 
 use formats::{Decoder, encode_pprof, gzip};
 use testkit::{
-    CountingAllocator, Random, arbitrary, fuzz_folded, fuzz_inflate, fuzz_limits, fuzz_pprof, mutate, peak_of,
+    CountingAllocator, Random, Siblings, arbitrary, fuzz_folded, fuzz_inflate, fuzz_limits, fuzz_pprof,
+    fuzz_tree, fuzz_trie, mutate, peak_of, tree_body, trie_body,
 };
 
 #[global_allocator]
@@ -76,6 +77,77 @@ fn fuzz_folded_within_bounds() {
     seeds.push([&b"f;"[..]].repeat(100).concat());
     seeds[6].extend_from_slice(b"leaf 2");
     fuzz("folded", &seeds, fuzz_folded);
+}
+
+type TestStack = (Vec<&'static [u8]>, u64);
+
+fn stacks() -> Vec<Vec<TestStack>> {
+    let odd: Vec<&[u8]> = vec![b"main", b"run file.py:41", "帧".as_bytes(), b"\xff", b"x"];
+    vec![
+        vec![(vec![b"a", b"b"], 1), (vec![b"a", b"c"], 2)],
+        vec![(odd.clone(), 300), (odd[..3].to_vec(), 1), (vec![b"main", b"runtime.mallocgc"], 70_000)],
+        vec![(vec![b"f"; 90], 1), (vec![b"f"; 70], 2), (Vec::new(), 3)],
+        vec![(vec![&[b'n'; 300]], 9), (vec![&[b'n'; 250], b"m"], 9)],
+    ]
+}
+
+#[test]
+fn fuzz_tree_within_bounds() {
+    let orders = [Siblings::FirstFirst, Siblings::LastFirst];
+    let seeds = stacks().into_iter().flat_map(|stacks| orders.map(|order| tree_body(stacks.clone(), order)));
+    fuzz("tree", &seeds.collect::<Vec<_>>(), fuzz_tree);
+}
+
+#[test]
+fn fuzz_trie_within_bounds() {
+    fuzz("trie", &stacks().into_iter().map(trie_body).collect::<Vec<_>>(), fuzz_trie);
+}
+
+/// Trees and tries that say as much as they can: refused or not, they keep to D20 and to their work.
+#[test]
+fn greedy_trees_stay_within_eight_times_their_size() {
+    let limits = formats::Limits::default();
+    let chain = |name: &[u8], count: usize| -> Vec<u8> {
+        let name_length = [u8::try_from(name.len()).unwrap()];
+        let node = [&name_length[..], name, &[1, 1]].concat();
+        [&[0, 0, 1][..], &node.repeat(count - 1), &node[..node.len() - 1], &[0]].concat()
+    };
+    let many = |count: u32, node: &[u8]| {
+        let count_bytes =
+            [(count & 0x7f) as u8 | 0x80, (count >> 7 & 0x7f) as u8 | 0x80, (count >> 14) as u8];
+        [&[0, 0][..], &count_bytes, &node.repeat(count as usize)].concat()
+    };
+    let long = |node: &[u8]| {
+        let name = [b'n'; 60_000];
+        let tail = many(200_000, node);
+        [&[0, 0, 1][..], &[0xe0, 0xd4, 0x03], &name, &tail[1..]].concat()
+    };
+    let bodies = [
+        ("a deep chain", chain(b"f", 200_000)),
+        ("a chain", chain(b"f", 1_000)),
+        ("siblings", many(200_000, &[0, 1, 0])),
+        ("named siblings", many(200_000, &[1, b'a', 1, 0])),
+        ("endings of one long name", long(&[0, 1, 0])),
+        ("frames that end one long name", long(&[1, b';', 1, 0])),
+        ("frames of one byte", many(200_000, &[6, b'a', b';', b'b', b';', b'c', b';', 1, 0])),
+    ];
+    for (name, body) in bodies {
+        for is_trie in [false, true] {
+            let _ = formats::take_work();
+            let (result, peak) = peak_of(|| {
+                let mut decoder = Decoder::new();
+                let decode = if is_trie { Decoder::trie } else { Decoder::tree };
+                let frames = |(profile, _): (profile::Profile<'_>, _)| profile.columns.stacks.len();
+                decode(&mut decoder, &body, "samples", "count", &limits).map(frames)
+            });
+            let steps = formats::take_work();
+            println!("{name}: {} bytes, trie {is_trie}, peak {peak}, {steps} steps, {result:?}", body.len());
+            let limit = 8 * body.len() + (16 << 20);
+            assert!(peak <= limit, "{name}: {peak} bytes at the peak (at most {limit})");
+            let limit = 48 * body.len() as u64 + (16 << 20);
+            assert!(steps <= limit, "{name}: {steps} steps (at most {limit})");
+        }
+    }
 }
 
 /// The bound of D20 itself, for bodies that are built to need as much as they can.

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use block::{Block, BlockError, Dataset as _, MemoryFile, Pick, Rows};
-use formats::{DecodeErrorKind, Decoder, Limits, encode_pprof, take_work};
+use formats::{DecodeErrorKind, Decoder, Limits, TreeReader, encode_pprof, take_work, write_tree};
 
 use crate::Plain;
 
@@ -87,13 +87,54 @@ pub fn fuzz_folded(decoder: &mut Decoder, body: &[u8]) -> usize {
         };
         assert_bounded(take_work(), bytes);
         if let Ok((profile, _)) = result {
-            for sample in profile.samples() {
-                assert!(sample.values[0] > 0 && sample.stack.len() <= limits.stack_depth_max);
-            }
-            let _ = Plain::of(&profile);
+            assert_stacks(&profile, &limits);
         }
     }
     bytes
+}
+
+/// Trees: samples as for folded stacks; reading and writing the records changes no byte.
+pub fn fuzz_tree(decoder: &mut Decoder, body: &[u8]) -> usize {
+    let limits = fuzz_limits();
+    let bytes = charged(decoder, body, &limits);
+    let _ = take_work();
+    let result = decoder.tree(body, "samples", "count", &limits);
+    // a record has at least three bytes, and may be the leaf of as deep a stack as is kept
+    let records = bytes / 3;
+    assert_bounded(take_work(), bytes + records * limits.stack_depth_max);
+    if let Ok((profile, _)) = result {
+        assert_stacks(&profile, &limits);
+    }
+    if let Ok(records) = TreeReader::new(body).collect::<Result<Vec<_>, _>>() {
+        let written = write_tree(records.iter().copied());
+        // numbers may have been written longer than they need to be
+        assert!(written.len() <= body.len());
+        assert!(TreeReader::new(&written).map(Result::unwrap).eq(records));
+    }
+    bytes
+}
+
+/// Tries: as trees.
+pub fn fuzz_trie(decoder: &mut Decoder, body: &[u8]) -> usize {
+    let limits = fuzz_limits();
+    let bytes = charged(decoder, body, &limits);
+    let _ = take_work();
+    let result = decoder.trie(body, "samples", "count", &limits);
+    // … and may end as long a name as is kept
+    let records = bytes / 3;
+    assert_bounded(take_work(), bytes + records * (limits.stack_depth_max + limits.string_bytes_max));
+    if let Ok((profile, _)) = result {
+        assert_stacks(&profile, &limits);
+    }
+    bytes
+}
+
+/// One value above zero per sample, stacks within their depth.
+fn assert_stacks(profile: &profile::Profile<'_>, limits: &Limits) {
+    for sample in profile.samples() {
+        assert!(sample.values[0] > 0 && sample.stack.len() <= limits.stack_depth_max);
+    }
+    let _ = Plain::of(profile);
 }
 
 /// Opens the bytes as a block and reads everything that it offers. Errors are answers; a panic is a bug.

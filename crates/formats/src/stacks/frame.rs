@@ -1,4 +1,4 @@
-//! One frame of a folded stack: a name, and where a profiler glued file and line to it, those apart (C061).
+//! One frame of a text or tree format: a name, and where a profiler glued file and line to it, those apart (C061).
 
 use std::ops::Range;
 
