@@ -101,13 +101,13 @@ pub const IDS_MAX: usize = 1024;
 /// Tenants of which it is kept what was refused or changed; the one not heard of for longest goes first.
 pub const EXPLAINED_TENANTS_MAX: usize = 256;
 
-/// Entries kept for one tenant. With the texts below a tenant takes at most 64 KiB, all together 16 MiB.
+/// Entries kept for one tenant. With the texts below a tenant takes at most 96 KiB, all together 24 MiB.
 pub const EXPLAINED_ENTRIES_MAX: usize = 64;
 
 /// Bytes of the names of a service or client in such an entry.
 pub const EXPLAINED_NAME_BYTES_MAX: usize = 160;
 
-/// Bytes of the example sentence of such an entry.
+/// Bytes of the example sentence of such an entry, and of its request's first line.
 pub const EXPLAINED_EXAMPLE_BYTES_MAX: usize = 512;
 
 /// Highest number of samples per second that is believable.
@@ -127,3 +127,15 @@ pub fn decoder() -> formats::Limits {
         table_memory: None,
     }
 }
+
+/// Largest body that is kept as an example, bytes: most profiles, and nothing that would push out all others.
+pub const EXPLAINED_BODY_BYTES_MAX: usize = 256 << 10;
+
+/// All such bodies of all tenants together, bytes; the oldest goes first.
+pub const EXPLAINED_BODIES_BYTES_MAX: usize = 8 << 20;
+
+/// Clients kept for one tenant, each with texts of at most 1 KiB.
+pub const EXPLAINED_CLIENTS_MAX: usize = 64;
+
+/// Age at its arrival from which a profile is called late: a query without a range looks back so far (D12).
+pub const LATE_AFTER: Duration = Duration::from_secs(3600);

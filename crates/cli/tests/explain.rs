@@ -5,7 +5,7 @@
 mod support;
 
 use serde_json::{Value, json};
-use support::{TestServer, body::Body, now_nanos};
+use support::{TestServer, body::Body, now_nanos, run};
 
 fn explained(server: &TestServer, query: &str, tenant: Option<&str>) -> Value {
     let headers: Vec<(&str, &str)> = tenant.map(|tenant| ("x-scope-orgid", tenant)).into_iter().collect();
@@ -70,12 +70,66 @@ fn every_way_to_be_refused_is_told_with_its_sentence() {
         assert!(!one["example"].as_str().unwrap().is_empty(), "{one}");
         assert!(one["first"].as_str().unwrap() <= one["last"].as_str().unwrap(), "{one}");
     }
+    // Each says which request it was, and a body of it can be had as it was sent where one came so far.
+    let of = |api: &str, service: &str| {
+        let all = reply["refused"].as_array().unwrap();
+        all.iter().find(|one| one["api"] == api && one["service"] == service).unwrap().clone()
+    };
+    let cart = of("native", "cart");
+    assert_eq!(
+        (&cart["request"], &cart["body_bytes"]),
+        (&json!("POST /api/v1/push?service=cart"), &json!(b"no profile at all".len()))
+    );
+    assert_eq!(server.get(cart["body"].as_str().unwrap()).expect(200).body, b"no profile at all");
+    let web = of("ingest", "web");
+    assert_eq!(web["request"], "POST /ingest?name=web%7Bx%3Dy%7D&format=jfr");
+    assert_eq!(of("native", "")["body"], "");
+    server.get("/api/v1/ingest/explain/bodies/4711").expect(404);
+
     let of_cart = explained(&server, "?service=cart", None);
     let services: Vec<&Value> =
         of_cart["refused"].as_array().unwrap().iter().map(|one| &one["service"]).collect();
     assert!(services.iter().all(|service| **service == "cart" || **service == ""), "{services:?}");
     assert!(services.len() < refused.len());
     server.get("/api/v1/ingest/explain?form=x").expect(400);
+}
+
+#[test]
+fn clients_are_told_with_what_they_speak() {
+    let server = TestServer::start(&[]);
+    let body = Body::cpu(now_nanos()).sample("main", &[1, 10]).gzip();
+    let call =
+        |path: &str, headers: &[(&str, &str)], body: &[u8]| server.call("POST", path, headers, Some(body));
+    let agent = ("user-agent", "sdk-go/1.2.0 (linux)");
+    call("/ingest?name=web", &[agent], &body).expect(200);
+    call("/ingest?name=web&format=folded", &[agent], b"main;hot 3\n").expect(200);
+    call("/ingest?name=web", &[agent], b"no profile").expect(422);
+    call("/ingest?name=web", &[("user-agent", "sdk-go/1.3.0")], &body).expect(200);
+    call("/api/v1/push?service=cart", &[("user-agent", "")], &body).expect(200);
+    let reply = explained(&server, "", None);
+    let clients: Vec<Value> = reply["clients"].as_array().unwrap().clone();
+    let client = |name: &str, version: &str| {
+        clients.iter().find(|one| one["name"] == name && one["version"] == version).unwrap().clone()
+    };
+    assert_eq!(clients.len(), 3, "{clients:#?}");
+    let old = client("sdk-go", "1.2.0");
+    assert_eq!(old["speaks"], json!(["ingest body", "ingest folded"]));
+    assert_eq!((&old["accepted"], &old["refused"], &old["service"]), (&json!(2), &json!(1), &json!("web")));
+    assert!(!old["refused_example"].as_str().unwrap().is_empty());
+    assert!(old["accepted_last"].as_str().unwrap() <= old["refused_last"].as_str().unwrap());
+    assert_eq!(client("sdk-go", "1.3.0")["refused_last"], "");
+    assert_eq!(client("", "")["speaks"], json!(["native body"]));
+
+    let at = ["explain", "--server", &server.url];
+    let told = run(&at).stdout;
+    for part in
+        ["sdk-go 1.2.0  ingest body, ingest folded", "POST /ingest?name=web", "everflame explain --body"]
+    {
+        assert!(told.contains(part), "{part} is not in\n{told}");
+    }
+    let number = told.split("--body ").nth(1).unwrap().split(' ').next().unwrap();
+    let body = run(&[at[0], at[1], at[2], "--body", number, "-o", "-"]);
+    assert_eq!((body.code, body.stdout.as_str()), (Some(0), "no profile"), "{}", body.stderr);
 }
 
 #[test]
@@ -115,6 +169,16 @@ fn c099_a_tenant_is_told_of_its_own_pushes_alone() {
     server.call("POST", "/api/v1/push?service=odd", &[("x-scope-orgid", "../a")], Some(b"x")).expect(400);
     let of_b = explained(&server, "", Some("b"));
     assert_eq!(of_b["refused"].as_array().unwrap().len(), 2, "{of_b:#}");
+    let body = explained(&server, "", Some("a"))["refused"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find_map(|one| one["body"].as_str().filter(|path| !path.is_empty()))
+        .unwrap()
+        .to_owned();
+    for (tenant, status) in [("a", 200), ("b", 404)] {
+        server.call("GET", &body, &[("x-scope-orgid", tenant)], None).expect(status);
+    }
     for word in ["secret-service-of-a", "nobodys", "odd\""] {
         assert!(!of_b["refused"].to_string().contains(&format!("\"service\":\"{word}")), "{of_b:#}");
     }

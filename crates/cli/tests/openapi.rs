@@ -108,6 +108,9 @@ fn every_operation_answers_as_described() {
     caller.call("ingestExplain", "/api/v1/ingest/explain", None, 200);
     caller.call("ingestExplain", "/api/v1/ingest/explain?service=a", None, 200);
     caller.call("ingestExplain", "/api/v1/ingest/explain?from=now-1h", None, 400);
+    caller.call("ingestExplainBody", "/api/v1/ingest/explain/bodies/1", None, 200);
+    caller.call("ingestExplainBody", "/api/v1/ingest/explain/bodies/999999", None, 404);
+    caller.call("ingestExplainBody", "/api/v1/ingest/explain/bodies/odd", None, 400);
     caller.call("profiles", "/api/v1/profiles", None, 200);
     caller.call("profile", &format!("/api/v1/profiles/{id}"), None, 200);
     caller.call("profile", &format!("/api/v1/profiles/{id}?format=json"), None, 200);

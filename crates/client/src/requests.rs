@@ -8,8 +8,8 @@ use ureq::{
     http::{HeaderMap, Response},
 };
 use wire::{
-    CallersReply, DiffReply, ErrorReply, FlameReply, LabelNamesReply, LabelValuesReply, ProfileReply,
-    ProfilesReply, PushReply, SeriesReply, ServicesReply, Stats, TimelineReply, TopReply,
+    CallersReply, DiffReply, ErrorReply, ExplainReply, FlameReply, LabelNamesReply, LabelValuesReply,
+    ProfileReply, ProfilesReply, PushReply, SeriesReply, ServicesReply, Stats, TimelineReply, TopReply,
 };
 
 use crate::{ClientError, Question, address::Address, question::push_encoded};
@@ -223,6 +223,22 @@ impl Client {
     /// See [`Client::push`].
     pub fn pprof(&self, question: &Question) -> Result<Download, ClientError> {
         self.download("/api/v1/pprof", question)
+    }
+
+    /// Why profiles are missing, and which clients there are.
+    ///
+    /// # Errors
+    /// See [`Client::push`].
+    pub fn explain(&self, question: &Question) -> Result<ExplainReply, ClientError> {
+        self.get("/api/v1/ingest/explain", question)
+    }
+
+    /// A body that is kept as an example.
+    ///
+    /// # Errors
+    /// See [`Client::push`].
+    pub fn explain_body(&self, number: u64) -> Result<Download, ClientError> {
+        self.download(&format!("/api/v1/ingest/explain/bodies/{number}"), &Question::new())
     }
 
     fn get<T: DeserializeOwned>(&self, path: &str, question: &Question) -> Result<T, ClientError> {

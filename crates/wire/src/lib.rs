@@ -14,7 +14,7 @@ mod push;
 mod stats;
 
 pub use error::ErrorReply;
-pub use explain::{ExplainItem, ExplainReply};
+pub use explain::{ClientItem, ExplainItem, ExplainReply};
 pub use graph::{
     CallersReply, DiffReply, FlameReply, FunctionRow, FunctionSide, TimelineReply, TimelineSeries, TopReply,
 };

@@ -1,5 +1,7 @@
 //! Bounds and merging of notes.
 
+use profile::AlteredReason;
+
 use super::*;
 
 fn tenant(name: &str) -> Tenant {
@@ -7,7 +9,7 @@ fn tenant(name: &str) -> Tenant {
 }
 
 fn subject<'a>(tenant: &'a Tenant, service: &'a str) -> Subject<'a> {
-    Subject { tenant, api: "native", service }
+    Subject { tenant, api: "native", service, body: None }
 }
 
 #[test]
@@ -20,7 +22,7 @@ fn equal_reasons_of_one_service_are_one_entry_with_the_last_example() {
     let mut altered = Altered::default();
     altered.add(AlteredReason::NoTime, 1);
     altered.add(AlteredReason::BadLine, 7);
-    explain.accepted(&subject(&b, "cart"), Outcome::Empty, &altered);
+    explain.accepted(&subject(&b, "cart"), Outcome::Empty, &altered, Timestamp::now());
 
     let of_a = explain.of(&a);
     assert_eq!((of_a.accepted, of_a.accepted_last, of_a.entries.len()), (0, None, 2));
@@ -51,8 +53,8 @@ fn memory_is_bounded_whatever_clients_send() {
     assert_eq!(known.entries.len(), limits::EXPLAINED_ENTRIES_MAX);
     assert_eq!(known.forgotten, 6);
     let state = explain.state.lock().unwrap();
-    assert_eq!(state.0.len(), limits::EXPLAINED_TENANTS_MAX);
-    for notes in state.0.values() {
+    assert_eq!(state.tenants.len(), limits::EXPLAINED_TENANTS_MAX);
+    for notes in state.tenants.values() {
         for (key, note) in &notes.notes {
             // The mark of a cut has three bytes.
             assert!(key.service.len() <= limits::EXPLAINED_NAME_BYTES_MAX + 3);
@@ -62,33 +64,43 @@ fn memory_is_bounded_whatever_clients_send() {
 }
 
 #[test]
-fn every_way_to_push_is_watched_and_nothing_else() {
-    for (path, api) in [
-        ("/api/v1/push", Some(Api::Native)),
-        ("/api/0/profiles", Some(Api::Profefe)),
-        ("/ingest", Some(Api::Ingest)),
-        ("/pyroscope/ingest", Some(Api::Ingest)),
-        ("/push.v1.PusherService/Push", Some(Api::Push)),
-        ("/api/v1/flame", None),
-        ("/querier.v1.QuerierService/Series", None),
-    ] {
-        assert_eq!(pushing(&Method::POST, path), api, "{path}");
-        assert_eq!(pushing(&Method::GET, path), None, "{path}");
-    }
-    let service = |text: &str| service_of(&text.parse::<Uri>().unwrap());
-    assert_eq!(service("/api/v1/push?service=a%20b"), "a b");
-    assert_eq!(service("/ingest?name=app.cpu%7Bx%3Dy%7D"), "app.cpu");
-    assert_eq!(service("/ingest"), "");
+fn the_first_body_of_an_entry_is_kept_and_only_for_its_tenant() {
+    let explain = Explain::default();
+    let (a, b) = (tenant("a"), tenant("b"));
+    let refused = |body: &'static [u8]| {
+        let body = Bytes::from_static(body);
+        let subject = Subject { body: Some(&body), ..subject(&a, "cart") };
+        explain.refused(&subject, ErrorKind::Malformed, "body: no");
+    };
+    refused(b"first");
+    refused(b"second");
+    let of_a = explain.of(&a);
+    let (bytes, id) = of_a.entries[0].body.unwrap();
+    assert_eq!(
+        (bytes, explain.body(std::slice::from_ref(&a), id).unwrap()),
+        (5, Bytes::from_static(b"first"))
+    );
+    assert_eq!(explain.body(&[b], id), None);
+    assert_eq!(explain.body(&[a], id + 1), None);
 }
 
 #[test]
-fn the_sentence_is_found_in_every_shape() {
-    for (body, sentence) in [
-        (r#"{"code":"invalid_argument","message":"label: no","field":"label"}"#, "label: no"),
-        (r#"{"code":400,"error":"malformed profile"}"#, "malformed profile"),
-        ("a sentence\n", "a sentence"),
-        ("", ""),
+fn a_profile_of_long_ago_is_called_late_and_one_of_now_is_not() {
+    let explain = Explain::default();
+    let a = tenant("a");
+    let now = Timestamp::now();
+    let nanos = i64::try_from(limits::LATE_AFTER.as_nanos()).unwrap();
+    for (start, outcome) in [
+        (Timestamp(now.0 - nanos / 2), Outcome::Stored),
+        (Timestamp(now.0 + nanos), Outcome::Stored),
+        (Timestamp(now.0 - 3 * nanos), Outcome::Empty),
     ] {
-        assert_eq!(sentence_in(body.as_bytes()), sentence);
+        explain.accepted(&subject(&a, "cart"), outcome, &Altered::default(), start);
     }
+    assert!(explain.of(&a).entries.iter().all(|one| one.reason == "empty"));
+    let start = Timestamp(now.0 - 3 * nanos);
+    explain.accepted(&subject(&a, "cart"), Outcome::Stored, &Altered::default(), start);
+    let of_a = explain.of(&a);
+    let late = of_a.entries.iter().find(|one| one.reason == "late").unwrap();
+    assert!(!late.is_refusal && late.example.contains("180 minutes before"), "{late:?}");
 }

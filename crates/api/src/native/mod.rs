@@ -41,6 +41,7 @@ pub(crate) fn router(state: &Arc<ApiState>) -> Router {
         .route("/api/v1/profiles/{id}", get(profiles::one))
         .route("/api/v1/pprof", get(profiles::merged))
         .route("/api/v1/ingest/explain", get(explain::explain))
+        .route("/api/v1/ingest/explain/bodies/{id}", get(explain::body))
         .route("/api/v1/flame", get(graph::flame))
         .route("/api/v1/top", get(graph::top))
         .route("/api/v1/callers", get(graph::callers))

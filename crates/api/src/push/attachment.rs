@@ -51,12 +51,13 @@ pub async fn push_attachment(
 ) -> Result<AttachmentReply, ApiError> {
     let (api, length) = (request.api.word(), request.body.len());
     let (tenant, service) = (request.tenant.clone(), explain::service_in(&request.labels).to_owned());
-    let subject = explain::Subject { tenant: &tenant, api, service: &service };
+    let body = explain::may_keep(&request.body).then(|| request.body.clone());
+    let subject = explain::Subject { tenant: &tenant, api, service: &service, body: body.as_ref() };
     let result = keep(state, request).await;
     match &result {
         Ok(reply) => {
             state.metrics.pushed(api, reply.outcome, &reply.altered, length);
-            state.explain.accepted(&subject, reply.outcome, &reply.altered);
+            state.explain.accepted(&subject, reply.outcome, &reply.altered, reply.time);
         }
         Err(error) => {
             state.metrics.push_refused(api, error.kind);

@@ -209,6 +209,8 @@ struct Origin {
     /// As sent; only a refusal needs it.
     service: String,
     bytes: usize,
+    /// As sent, where it may be kept as an example.
+    body: Option<Bytes>,
 }
 
 impl Origin {
@@ -218,11 +220,12 @@ impl Origin {
             api: request.api.word(),
             service: explain::service_in(&request.labels).to_owned(),
             bytes: request.body.len(),
+            body: explain::may_keep(&request.body).then(|| request.body.clone()),
         }
     }
 
     fn subject<'a>(&'a self, service: &'a str) -> explain::Subject<'a> {
-        explain::Subject { tenant: &self.tenant, api: self.api, service }
+        explain::Subject { tenant: &self.tenant, api: self.api, service, body: self.body.as_ref() }
     }
 }
 
@@ -236,7 +239,7 @@ fn count(
         Ok(reply) => {
             state.metrics.pushed(api, reply.outcome, &reply.altered, origin.bytes);
             let subject = origin.subject(reply.labels.service_name());
-            state.explain.accepted(&subject, reply.outcome, &reply.altered);
+            state.explain.accepted(&subject, reply.outcome, &reply.altered, reply.time);
         }
         Err(error) => {
             state.metrics.push_refused(api, error.kind);

@@ -3,6 +3,7 @@
 mod callers;
 mod completions;
 mod diff;
+mod explain;
 mod flame;
 mod labels;
 mod man;
@@ -65,6 +66,8 @@ pub enum Command {
     Profiles(profiles::Arguments),
     /// Merge profiles into one pprof file
     Pprof(pprof::Arguments),
+    /// Tell why a service is missing, and which clients there are
+    Explain(explain::Arguments),
     /// Print shell completions
     Completions(completions::Arguments),
     /// Print manual pages
@@ -89,6 +92,7 @@ impl Command {
             Self::Series(arguments) => series::run(&arguments),
             Self::Profiles(arguments) => profiles::run(&arguments),
             Self::Pprof(arguments) => pprof::run(&arguments),
+            Self::Explain(arguments) => explain::run(&arguments),
             Self::Completions(arguments) => completions::run(&arguments),
             Self::Man(arguments) => man::run(&arguments),
         }
