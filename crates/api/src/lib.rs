@@ -31,6 +31,7 @@ pub use access::Tenancy;
 pub use error::{ApiError, ErrorKind};
 pub use memory::{Budget, Claim};
 pub use metrics::ApiMetrics;
+pub use ops::NoSuchPath;
 pub use shape::ErrorShape;
 pub use state::{ApiOptions, ApiState, BuildInfo, QueryCost};
 

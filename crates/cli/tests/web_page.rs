@@ -33,6 +33,16 @@ fn pages_are_answered_with_safe_headers() {
     }
     // Everything else stays as it was.
     assert_eq!(server.get("/nowhere").expect(404).json()["code"], "not_found");
+    // A person who mistyped an address gets the page; a program that mistyped an operation gets JSON all the same.
+    let html = [("accept", "text/html,*/*;q=0.8")];
+    let page = server.call("GET", "/nowhere", &html, None).expect(404);
+    assert!(page.text().contains("<base href=\"/\" />"), "{page:?}");
+    assert!(page.header("content-security-policy").is_some_and(|policy| policy.starts_with("default-src")));
+    for path in ["/api/v1/nothing", "/api/v1/profiles/00000000-0000-0000-0000-000000000001", "/debug/nothing"]
+    {
+        assert_eq!(server.call("GET", path, &html, None).expect(404).json()["code"], "not_found", "{path}");
+    }
+    server.call("GET", "/metrics", &html, None).expect(200);
     assert_eq!(server.post("/", b"").expect(404).json()["code"], "not_found");
 }
 

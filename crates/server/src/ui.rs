@@ -4,8 +4,8 @@
 //! served without the secret and before the store is open: it holds nothing of anybody, and all that it shows it asks
 //! of the API, where the secret is wanted.
 //!
-//! It passes on whatever is neither a page nor a file of the page, and every method but GET and HEAD. Not here: what the
-//! page does (`ui/`).
+//! It passes on whatever is neither a page nor a file of the page, and every method but GET and HEAD. Where then nobody
+//! knows the path and a browser asked, the page says so, with status 404. Not here: what the page does (`ui/`).
 
 use std::{
     collections::BTreeMap,
@@ -13,6 +13,7 @@ use std::{
     sync::Arc,
 };
 
+use api::NoSuchPath;
 use axum::{
     body::Bytes,
     extract::{Request, State},
@@ -92,7 +93,7 @@ impl Ui {
 
     /// The file of a path below the base; `None` where it is no part of the page.
     async fn find(&self, path: &str, headers: &HeaderMap) -> Option<Response> {
-        if PAGES.contains(&path) {
+        if PAGES.contains(&path.strip_suffix('/').unwrap_or(path)) {
             return Some(self.index(headers).await);
         }
         match &self.source {
@@ -102,6 +103,15 @@ impl Ui {
             Source::Folder(folder) if path != INDEX => from_folder(folder, path, headers).await,
             _ => None,
         }
+    }
+
+    /// The page for a path that is nobody's. It is no version of anything, so it has no tag.
+    async fn no_such_page(&self) -> Response {
+        let mut response = self.index(&HeaderMap::new()).await;
+        *response.status_mut() = StatusCode::NOT_FOUND;
+        response.headers_mut().remove(header::ETAG);
+        response.headers_mut().insert(header::VARY, HeaderValue::from_static("accept"));
+        response
     }
 
     async fn index(&self, headers: &HeaderMap) -> Response {
@@ -134,8 +144,16 @@ pub(crate) async fn serve(State(ui): State<Arc<Ui>>, request: Request, next: Nex
         return next.run(request).await;
     }
     let path = request.uri().path();
-    let Some(mut response) = ui.find(path.strip_prefix('/').unwrap_or(path), request.headers()).await else {
-        return next.run(request).await;
+    let mut response = match ui.find(path.strip_prefix('/').unwrap_or(path), request.headers()).await {
+        Some(response) => response,
+        None => {
+            let is_browser = lists(request.headers(), &header::ACCEPT, "text/html");
+            let answer = next.run(request).await;
+            if !is_browser || answer.extensions().get::<NoSuchPath>().is_none() {
+                return answer;
+            }
+            ui.no_such_page().await
+        }
     };
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_SECURITY_POLICY, ui.policy.clone());
@@ -160,15 +178,18 @@ fn with_base(text: &str, base_path: &str) -> String {
     text.replacen("<head>", &format!("<head>{base}"), 1)
 }
 
+/// Whether a header such as `Accept` names a word and does not refuse it.
+fn lists(headers: &HeaderMap, name: &HeaderName, word: &str) -> bool {
+    let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|text| text.split(',')).any(|item| {
+        let (name, quality) = item.split_once(';').map_or((item, ""), |(name, rest)| (name, rest));
+        name.trim().eq_ignore_ascii_case(word)
+            && !matches!(quality.trim(), "q=0" | "q=0.0" | "q=0.00" | "q=0.000")
+    })
+}
+
 fn embedded(asset: &'static Asset, headers: &HeaderMap) -> Response {
-    let accepts = |word: &str| {
-        let values = headers.get_all(header::ACCEPT_ENCODING).iter().filter_map(|value| value.to_str().ok());
-        values.flat_map(|text| text.split(',')).any(|item| {
-            let (name, quality) = item.split_once(';').map_or((item, ""), |(name, rest)| (name, rest));
-            name.trim().eq_ignore_ascii_case(word)
-                && !matches!(quality.trim(), "q=0" | "q=0.0" | "q=0.00" | "q=0.000")
-        })
-    };
+    let accepts = |word: &str| lists(headers, &header::ACCEPT_ENCODING, word);
     // A tiny file only grows by being packed.
     let smaller = |form: Option<&'static [u8]>| form.filter(|body| body.len() < asset.plain.len());
     let (encoding, body) = match (smaller(asset.brotli), smaller(asset.gzip)) {

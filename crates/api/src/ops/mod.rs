@@ -22,6 +22,10 @@ timeline,diff,pprof,ingest/explain}, /api/0/profiles (profefe), /pprof/SERVICE/d
 threadcreate} (go tool pprof), /ingest, /push.v1.PusherService/Push, /querier.v1.QuerierService/* and /pyroscope/render (Pyroscope), \
 /metrics, /healthz, /ready, /readyz, /debug/pprof/profile; they are described in docs/api.md";
 
+/// What a program meant where a path begins like this, whatever it accepts as an answer; other APIs' paths have error
+/// shapes of their own.
+const OWN_PREFIXES: [&str; 2] = ["/api/", "/debug/"];
+
 /// The routes.
 pub(crate) fn router(state: &Arc<ApiState>) -> Router {
     Router::new()
@@ -80,8 +84,20 @@ async fn variables(State(state): State<Arc<ApiState>>) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], format!("{reply}\n")).into_response()
 }
 
+/// Among the extensions of an answer: its path is none of ours, nor like one of ours. Who serves a web page may show that
+/// instead of the JSON.
+#[derive(Clone, Copy, Debug)]
+pub struct NoSuchPath;
+
 async fn unknown_path(request: Request) -> Response {
-    ErrorShape::of(&request).render(ApiError::not_found(PATHS))
+    let is_like_ours = OWN_PREFIXES.iter().any(|prefix| request.uri().path().starts_with(prefix));
+    let shape = ErrorShape::of(&request);
+    let is_native = matches!(shape, ErrorShape::Native);
+    let mut response = shape.render(ApiError::not_found(PATHS));
+    if is_native && !is_like_ours {
+        response.extensions_mut().insert(NoSuchPath);
+    }
+    response
 }
 
 async fn wrong_method(request: Request) -> Response {

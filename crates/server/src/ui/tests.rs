@@ -67,7 +67,8 @@ async fn a_folder_is_served_as_it_is_at_the_moment() {
     assert_eq!(body_of(ui.find("assets/a.js", &known).await.unwrap()).await, "second");
     std::fs::write(folder.path().join(INDEX), "<head></head>two").unwrap();
     assert!(body_of(ui.find("", &none).await.unwrap()).await.ends_with("two"));
-    for other in ["api/v1/services", "assets", "assets/b.js", "index.html", "nowhere", "explore/"] {
+    assert!(body_of(ui.find("explore/", &none).await.unwrap()).await.ends_with("two"));
+    for other in ["api/v1/services", "assets", "assets/b.js", "index.html", "nowhere", "explore/x"] {
         assert!(ui.find(other, &none).await.is_none(), "{other}");
     }
 }
@@ -83,6 +84,56 @@ async fn without_a_build_the_page_says_how_to_make_one_in_both_languages() {
     let text = body_of(ui.find("", &HeaderMap::new()).await.unwrap()).await;
     assert!(text.contains("make ui") && text.contains("--ui-dir") && text.contains("网页界面"), "{text}");
     assert!(ui.find("assets/a.js", &HeaderMap::new()).await.is_none());
+}
+
+#[tokio::test]
+async fn a_path_of_nobody_is_a_page_for_browsers_and_json_for_programs() {
+    use axum::{Router, body::Body, middleware, routing::get};
+    use tower::ServiceExt;
+
+    let ui = Ui {
+        source: Source::NotBuilt,
+        index: Index::new(NOT_BUILT.as_bytes(), "/"),
+        policy: HeaderValue::from_static("default-src 'self'"),
+        base_path: "/".to_owned(),
+    };
+    let mark = |mut response: Response| {
+        *response.status_mut() = StatusCode::NOT_FOUND;
+        response
+    };
+    let nobody = move || async move {
+        let mut response = mark("json".into_response());
+        response.extensions_mut().insert(NoSuchPath);
+        response
+    };
+    let router = Router::new()
+        .route("/api/v1/profiles/1", get(move || async move { mark("no such profile".into_response()) }))
+        .fallback(nobody)
+        .layer(middleware::from_fn_with_state(Arc::new(ui), serve));
+    let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
+    for (path, accept, is_page) in [
+        ("/nonsense", browser, true),
+        ("/a/b?c=d", "TEXT/HTML", true),
+        ("/nonsense", "*/*", false),
+        ("/nonsense", "application/json", false),
+        ("/nonsense", "text/html;q=0, application/json", false),
+        ("/api/v1/profiles/1", browser, false),
+    ] {
+        let request = Request::get(path).header(header::ACCEPT, accept).body(Body::empty()).unwrap();
+        let response = router.clone().oneshot(request).await.unwrap();
+        assert_eq!(response.status(), StatusCode::NOT_FOUND, "{path} {accept}");
+        let headers = response.headers().clone();
+        let text = body_of(response).await;
+        assert_eq!(text.contains("<html"), is_page, "{path} {accept}: {text}");
+        assert_eq!(headers.contains_key(header::CONTENT_SECURITY_POLICY), is_page, "{path} {accept}");
+        assert!(!headers.contains_key(header::ETAG), "{path} {accept}");
+    }
+    // A tag that is known elsewhere makes no "not modified" of it, and other methods are no visits.
+    let known = Request::get("/nonsense").header(header::ACCEPT, browser).header(header::IF_NONE_MATCH, "*");
+    let response = router.clone().oneshot(known.body(Body::empty()).unwrap()).await.unwrap();
+    assert_eq!(response.status(), StatusCode::NOT_FOUND);
+    let posted = Request::post("/nonsense").header(header::ACCEPT, browser).body(Body::empty()).unwrap();
+    assert_eq!(body_of(router.oneshot(posted).await.unwrap()).await, "json");
 }
 
 #[test]
