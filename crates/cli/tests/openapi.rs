@@ -105,6 +105,15 @@ fn every_operation_answers_as_described() {
             caller.call(operation, &format!("{path}q={none}"), None, 200);
         }
     }
+    // One service whose values do not fit in 64 bits: it is named, and its neighbours are there.
+    for minutes in [1, 2] {
+        let huge = Body::cpu(now_nanos() - minutes * 60_000_000_000).sample("main", &[1, i64::MAX]);
+        caller.call("push", "/api/v1/push?service=huge", Some(&huge.gzip()), 200);
+    }
+    let grouped = caller.call("timeline", "/api/v1/timeline?type=cpu&by=service_name", None, 200).json();
+    assert_eq!(grouped["overflowing"][0]["labels"]["service_name"], "huge", "{grouped}");
+    assert_eq!(grouped["series"][0]["labels"]["service_name"], "a", "{grouped}");
+    caller.call("timeline", "/api/v1/timeline?type=cpu", None, 400);
     caller.call("ingestExplain", "/api/v1/ingest/explain", None, 200);
     caller.call("ingestExplain", "/api/v1/ingest/explain?service=a", None, 200);
     caller.call("ingestExplain", "/api/v1/ingest/explain?from=now-1h", None, 400);

@@ -9,7 +9,7 @@ use crate::{
     AnswerStats, Control, QueryError, Selection,
     display_cache::DisplayCache,
     limits,
-    plan::{Plan, plan},
+    plan::{Plan, Sums, plan},
     profile_types,
     progress::Progress,
     scan::{Part, scan, types_of},
@@ -132,13 +132,13 @@ impl Engine {
         Ok(parts)
     }
 
-    /// Chosen columns of one type.
+    /// Chosen columns of one type, whose sum fits.
     pub(crate) fn plan<'a>(
         &self,
         selection: &'a Selection,
         progress: &Progress<'_>,
     ) -> Result<Plan<'a>, QueryError> {
-        plan(self.scan(selection, progress)?, selection)
+        plan(self.scan(selection, progress)?, selection, Sums::One)
     }
 }
 

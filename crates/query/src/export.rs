@@ -9,7 +9,7 @@ use crate::{
     Answer, AnswerStats, Control, Engine, ProfileItem, QueryError, QueryResult, Selection, TypeSelector,
     amount::{Amount as _, Scale},
     limits,
-    plan::{Picked, Plan, PlanPart, default_sample_type, plan_type},
+    plan::{Picked, Plan, PlanPart, Sums, default_sample_type, plan_type},
     profile_builder::{Nodes, ProfileBuilder},
     profile_tables::{MappingRule, Tables, Translation, position},
     profile_types::{Columns, Resolved, resolve, type_of_nothing},
@@ -97,7 +97,7 @@ impl Engine {
         let mut stats = AnswerStats::default();
         for (column, profile_type) in columns.into_iter().enumerate() {
             let parts = scan(datasets.to_vec(), selection, progress)?;
-            let mut plan = plan_type(parts, profile_type, selection.aggregation)?;
+            let mut plan = plan_type(parts, profile_type, selection.aggregation, Sums::One)?;
             builder.set_denominator(column, plan.denominator);
             for part in &plan.parts {
                 let inside = match selection.call_site.as_slice() {

@@ -61,8 +61,21 @@ pub(crate) struct Picked {
 /// Largest common multiple of rounds that averages are exact for; beyond it each term is rounded to 2⁻⁴⁰ units.
 const DENOMINATOR_MAX: i128 = 1 << 40;
 
+/// Where what is picked will be added up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sums {
+    /// All of it in one sum: that has to fit.
+    One,
+    /// In sums of their own, each of which the caller checks.
+    Several,
+}
+
 /// Resolves the type and picks the columns.
-pub(crate) fn plan<'a>(parts: Vec<Part<'a>>, selection: &Selection) -> Result<Plan<'a>, QueryError> {
+pub(crate) fn plan<'a>(
+    parts: Vec<Part<'a>>,
+    selection: &Selection,
+    sums: Sums,
+) -> Result<Plan<'a>, QueryError> {
     let resolved = {
         let (types, series_types) = types_of(&parts);
         resolve(
@@ -74,7 +87,7 @@ pub(crate) fn plan<'a>(parts: Vec<Part<'a>>, selection: &Selection) -> Result<Pl
         )?
     };
     match resolved {
-        Resolved::Type(profile_type) => plan_type(parts, profile_type, selection.aggregation),
+        Resolved::Type(profile_type) => plan_type(parts, profile_type, selection.aggregation, sums),
         Resolved::Nothing(notice) => Ok(Plan {
             parts: Vec::new(),
             profile_type: None,
@@ -96,6 +109,7 @@ pub(crate) fn plan_type<'a>(
     parts: Vec<Part<'a>>,
     profile_type: ProfileType,
     aggregation: Aggregation,
+    sums: Sums,
 ) -> Result<Plan<'a>, QueryError> {
     let mut numbers = SeriesNumbers::default();
     let mut planned: Vec<PlanPart<'a>> = Vec::new();
@@ -146,7 +160,7 @@ pub(crate) fn plan_type<'a>(
     } else if plan.averages {
         plan.count_rounds();
     }
-    plan.sum_up()?;
+    plan.sum_up(sums)?;
     Ok(plan)
 }
 
@@ -209,8 +223,8 @@ impl Plan<'_> {
         self.stats.series = taken.series.len() as u64;
     }
 
-    /// Sums what is picked, and refuses what would not fit in 64 bits before anything is added (D5).
-    fn sum_up(&mut self) -> Result<(), QueryError> {
+    /// Sums what is picked, and refuses one sum that would not fit in 64 bits before anything is added (D5).
+    fn sum_up(&mut self, sums: Sums) -> Result<(), QueryError> {
         let mut total = 0_i128;
         for part in &self.parts {
             for picked in &part.picks {
@@ -220,7 +234,7 @@ impl Plan<'_> {
             }
         }
         // Without negative values no sum is larger than the total. With them sums are wide and checked at the end.
-        if !self.has_negative && i64::try_from(total).is_err() {
+        if sums == Sums::One && !self.has_negative && i64::try_from(total).is_err() {
             return Err(QueryError::Overflow);
         }
         Ok(())

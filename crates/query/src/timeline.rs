@@ -3,8 +3,10 @@
 //! Points come from the totals in the profile tables alone; rows are read only where sample labels, spans, a call site
 //! or a group by a sample label choose among them (D6). Instant types are averaged within each step: per series the sum
 //! of the step divided by its rounds there (D7).
+//!
+//! A group whose values do not fit in 64 bits is named and has no values (D5); groups beside it are none the worse.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use block::{NONE, Rows};
 use profile::{LabelSet, TimeRange, Timestamp};
@@ -14,7 +16,7 @@ use crate::{
     amount::divide_rounded,
     display_cache::{DisplayKey, read},
     limits,
-    plan::{Picked, Plan, PlanPart, common_denominator},
+    plan::{Picked, Plan, PlanPart, Sums, common_denominator, plan},
     progress::Progress,
     row_filter::{SPAN_LABEL, TRACE_LABEL, label_values, link_text},
     scan::TypeLabel,
@@ -47,6 +49,18 @@ pub struct Timeline {
     pub unit: String,
     /// One per group, largest total first.
     pub series: Vec<TimelineSeries>,
+    /// Labels of the groups that have no series because a value or the total does not fit in 64 bits, sorted.
+    pub overflowing: Vec<LabelSet>,
+}
+
+impl Timeline {
+    /// For answers that cannot name a group without values.
+    ///
+    /// # Errors
+    /// Where a group does not fit in 64 bits.
+    pub fn whole(self) -> Result<Self, QueryError> {
+        if self.overflowing.is_empty() { Ok(self) } else { Err(QueryError::Overflow) }
+    }
 }
 
 /// Values of the labels grouped by, in their order; `None` = not there.
@@ -66,7 +80,8 @@ impl Engine {
     /// Values along time, grouped by labels.
     ///
     /// # Errors
-    /// See [`QueryError`]; for a step of no length and for too many steps or groups.
+    /// See [`QueryError`]; for a step of no length, for too many steps or groups, and, where nothing is grouped, for values
+    /// that do not fit in 64 bits.
     pub fn timeline(
         &self,
         selection: &Selection,
@@ -92,8 +107,14 @@ impl Engine {
             },
             ..selection.clone()
         };
-        let mut plan = self.plan(&chosen, &progress)?;
-        let mut collected = Collected { steps, group_by, groups: HashMap::new(), events: Vec::new() };
+        let mut plan = plan(self.scan(&chosen, &progress)?, &chosen, Sums::Several)?;
+        let mut collected = Collected {
+            steps,
+            group_by,
+            groups: HashMap::new(),
+            events: Vec::new(),
+            overflowing: HashSet::new(),
+        };
         for part in &plan.parts {
             collected.add_part(self, &plan, part, &chosen.call_site, &mut progress)?;
         }
@@ -104,8 +125,17 @@ impl Engine {
             _ => "sum",
         };
         plan.stats.aggregation = kind;
-        let series = collected.series(kind, &mut plan.stats.rounds)?;
-        Ok(Answer { data: Timeline { unit: plan.unit(), series }, stats: progress.stats(plan.stats) })
+        let (series, overflowing) = collected.series(kind, &mut plan.stats.rounds);
+        if !overflowing.is_empty() {
+            if group_by.is_empty() {
+                return Err(QueryError::Overflow);
+            }
+            let notice =
+                format!("groups left out because their values do not fit in 64 bits: {}", overflowing.len());
+            plan.stats.notices.push(notice);
+        }
+        let data = Timeline { unit: plan.unit(), series, overflowing };
+        Ok(Answer { data, stats: progress.stats(plan.stats) })
     }
 }
 
@@ -149,6 +179,8 @@ struct Collected<'a> {
     group_by: &'a [String],
     groups: HashMap<Group, u32>,
     events: Vec<Event>,
+    /// Groups with a value that does not fit in 64 bits.
+    overflowing: HashSet<u32>,
 }
 
 impl Collected<'_> {
@@ -267,13 +299,17 @@ impl Collected<'_> {
                 .filter(|value| !value.is_empty());
             }
             let number = self.group(own)?;
-            self.push(picked, number, i64::try_from(sum).map_err(|_| QueryError::Overflow)?);
+            match i64::try_from(sum) {
+                Ok(value) => self.push(picked, number, value),
+                Err(_) => drop(self.overflowing.insert(number)),
+            }
         }
         Ok(())
     }
 
-    /// Puts events together, first per series and step, then per group and step.
-    fn series(mut self, kind: &str, rounds_max: &mut u64) -> Result<Vec<TimelineSeries>, QueryError> {
+    /// Puts events together, first per series and step, then per group and step. Groups whose values do not fit come
+    /// second, by their labels.
+    fn series(mut self, kind: &str, rounds_max: &mut u64) -> (Vec<TimelineSeries>, Vec<LabelSet>) {
         self.events.sort_unstable_by_key(|event| (event.group, event.step, event.series, event.time));
         let mut points: Vec<BTreeMap<u32, i64>> = vec![BTreeMap::new(); self.groups.len()];
         for of_step in self.events.chunk_by(|a, b| (a.group, a.step) == (b.group, b.step)) {
@@ -286,26 +322,33 @@ impl Collected<'_> {
                 .sum();
             let most = terms.iter().map(|(_, rounds)| u64::from(*rounds)).max().unwrap_or(1);
             *rounds_max = if kind == "avg" { (*rounds_max).max(most) } else { 1 };
-            let value = i64::try_from(divide_rounded(sum, denominator)).map_err(|_| QueryError::Overflow)?;
-            if let Some(first) = of_step.first() {
-                points[first.group as usize].insert(first.step, value);
+            let Some(first) = of_step.first() else { continue };
+            match i64::try_from(divide_rounded(sum, denominator)) {
+                Ok(value) => drop(points[first.group as usize].insert(first.step, value)),
+                Err(_) => drop(self.overflowing.insert(first.group)),
             }
         }
         let mut series = Vec::with_capacity(points.len());
+        let mut overflowing = Vec::new();
         for (group, number) in self.groups {
             let points: Vec<(u32, i64)> = std::mem::take(&mut points[number as usize]).into_iter().collect();
-            if points.is_empty() {
-                continue;
-            }
             let total = points.iter().try_fold(0_i64, |sum, (_, value)| sum.checked_add(*value));
             let pairs =
                 self.group_by.iter().zip(group).filter_map(|(name, value)| Some((name.as_str(), value?)));
             let labels = LabelSet::from_pairs(pairs).unwrap_or_default();
-            series.push(TimelineSeries { labels, points, total: total.ok_or(QueryError::Overflow)? });
+            match total {
+                Some(total) if !self.overflowing.contains(&number) => {
+                    if !points.is_empty() {
+                        series.push(TimelineSeries { labels, points, total });
+                    }
+                }
+                _ => overflowing.push(labels),
+            }
         }
         series
             .sort_by(|left, right| right.total.cmp(&left.total).then_with(|| left.labels.cmp(&right.labels)));
-        Ok(series)
+        overflowing.sort();
+        (series, overflowing)
     }
 }
 

@@ -328,6 +328,36 @@ fn sums_that_do_not_fit_are_an_error() {
     assert!(matches!(timeline, Err(QueryError::Overflow)));
 }
 
+/// D5: what does not fit harms its own group alone, be it in a step, in the total, or only in both groups together.
+#[test]
+fn groups_that_do_not_fit_are_named_and_the_others_answered() {
+    let mut service = Service::new("a");
+    for (pod, at, value) in [
+        ("good", 0, 7),
+        ("large", 0, i64::MAX),
+        ("step", 1, i64::MAX),
+        ("step", 1, 1),
+        ("total", 0, i64::MAX),
+        ("total", 2, 1),
+    ] {
+        service.cpu(&[("pod", pod)], at, &[("main", value)]);
+    }
+    let engine = service.engine();
+    let group_by = ["pod".to_owned()];
+    let answer = engine.timeline(&select("{}"), steps(0, 4, 2), &group_by, &control()).unwrap();
+    let totals: Vec<(String, i64)> =
+        answer.data.series.iter().map(|series| (series.labels.to_string(), series.total)).collect();
+    assert_eq!(totals, [("{pod=\"large\"}".to_owned(), i64::MAX), ("{pod=\"good\"}".to_owned(), 7)]);
+    let named: Vec<String> = answer.data.overflowing.iter().map(ToString::to_string).collect();
+    assert_eq!(named, ["{pod=\"step\"}", "{pod=\"total\"}"]);
+    assert_eq!(answer.stats.notices, ["groups left out because their values do not fit in 64 bits: 2"]);
+    assert!(matches!(answer.data.whole(), Err(QueryError::Overflow)));
+    // A range without the step that is too large has the group again.
+    let early = StepRange { range: range(0, 2), step_nanos: 2_000_000_000 };
+    let answer = engine.timeline(&select("{pod=\"total\"}"), early, &group_by, &control()).unwrap().data;
+    assert_eq!((answer.series[0].total, answer.overflowing.len()), (i64::MAX, 0));
+}
+
 /// R6: functions of one display name are one; raw names stay apart.
 #[test]
 fn functions_of_one_display_name_are_joined() {

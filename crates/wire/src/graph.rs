@@ -109,8 +109,18 @@ pub struct TimelineReply {
     pub rate_divisor: f64,
     /// One per group, largest total first.
     pub series: Vec<TimelineSeries>,
+    /// Groups that have no series because a value or the total does not fit in 64 bits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overflowing: Vec<TimelineGroup>,
     /// What it took.
     pub stats: Stats,
+}
+
+/// A group without values.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TimelineGroup {
+    /// The labels grouped by.
+    pub labels: BTreeMap<String, String>,
 }
 
 /// Values along time for one group.

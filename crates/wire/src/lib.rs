@@ -16,7 +16,8 @@ mod stats;
 pub use error::ErrorReply;
 pub use explain::{ClientItem, ExplainItem, ExplainReply};
 pub use graph::{
-    CallersReply, DiffReply, FlameReply, FunctionRow, FunctionSide, TimelineReply, TimelineSeries, TopReply,
+    CallersReply, DiffReply, FlameReply, FunctionRow, FunctionSide, TimelineGroup, TimelineReply,
+    TimelineSeries, TopReply,
 };
 pub use listing::{
     AttachmentItem, LabelNamesReply, LabelValuesReply, ProfileItem, ProfileReply, ProfilesReply, SeriesItem,

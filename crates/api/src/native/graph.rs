@@ -92,6 +92,8 @@ pub(super) async fn timeline(State(state): State<Arc<ApiState>>, parameters: Par
                 points: series.points,
                 total: series.total,
             });
+            let group = |labels| wire::TimelineGroup { labels: convert::labels(labels) };
+            let overflowing = answer.data.overflowing.iter().map(group);
             wanted.write_json(&wire::TimelineReply {
                 rate_divisor: steps.rate_divisor(&answer.data.unit),
                 unit: answer.data.unit,
@@ -99,6 +101,7 @@ pub(super) async fn timeline(State(state): State<Arc<ApiState>>, parameters: Par
                 step_ms: steps.step_nanos / limits::STEP_NANOS_MIN,
                 steps: step_count(steps.range, steps.step_nanos),
                 series: series.collect(),
+                overflowing: overflowing.collect(),
                 stats: convert::stats(answer.stats, steps.range),
             })
         })

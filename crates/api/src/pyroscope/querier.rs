@@ -197,7 +197,8 @@ impl QuerierService for Querier {
         };
         let series = self
             .query(&context, "select_series", QueryCost::Merge, move |engine, control| {
-                let timeline = engine.timeline(&selection, grid.steps, &request.group_by, control)?.data;
+                let timeline =
+                    engine.timeline(&selection, grid.steps, &request.group_by, control)?.data.whole()?;
                 Ok(timeline.series.into_iter().take(limit).map(|series| grid.series(&series)).collect())
             })
             .await?;

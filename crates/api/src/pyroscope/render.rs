@@ -155,7 +155,8 @@ impl Question {
         let groups = match &self.group_by {
             None => None,
             Some(name) => {
-                let by = engine.timeline(&timed, self.steps, std::slice::from_ref(name), control)?.data;
+                let by =
+                    engine.timeline(&timed, self.steps, std::slice::from_ref(name), control)?.data.whole()?;
                 let named = by.series.iter().map(|series| {
                     (series.labels.get(name).unwrap_or("").to_owned(), self.timeline(&series.points))
                 });
