@@ -73,12 +73,12 @@ async fn take(
     let app = AppName::parse(name)?;
     let mut altered = Altered::default();
     let client_time = client_time(parameters, &mut altered);
-    let sample_rate = sample_rate(parameters, &mut altered);
     let content = read_body(parameters, headers, body).await?;
     let (application, name, format) = match content.kind {
         Kind::Pprof => (app.application, NameRule::LabelOrSampleTypes, BodyFormat::Pprof),
         Kind::Groups | Kind::Lines => {
-            let text = text_profile(&app.application, sample_rate)?;
+            // Text alone needs a rate: pprof states its period, and the Go SDK sends 0 beside heaps and locks.
+            let text = text_profile(&app.application, sample_rate(parameters, &mut altered))?;
             let format = match content.kind {
                 Kind::Lines => BodyFormat::Lines(text.typed),
                 _ => BodyFormat::Folded(text.typed),
