@@ -1,10 +1,12 @@
 //! Clients that others wrote, unchanged, over real sockets. Each test asserts a function that it knows to be hot.
 //!
-//! The Go programs in `tests/clients` only set the clients up and print what they got. Go comes from `make setup`.
+//! The programs in `tests/clients` only set the clients up and print what they got. The SDKs and Go come from
+//! `make setup`.
 
 #![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
 
 mod pyroscope;
+mod sdks;
 mod support;
 
 use std::{
@@ -74,25 +76,6 @@ fn self_values(server: &TestServer, profile_type: &str, selector: &str) -> Vec<(
     let mut values: Vec<_> = values.into_iter().collect();
     values.sort_by_key(|(_, value)| -value);
     values
-}
-
-#[test]
-fn pyroscope_go_sends_its_own_profile() {
-    let server = TestServer::start(&[]);
-    succeeded(&Command::new(built("go-push")).args([&server.url, "sdk", "3"]).output().unwrap());
-    let selector = r#"{service_name="sdk",client="pyroscope-go",pyroscope_spy="gospy"}"#;
-    let values = self_values(&server, CPU, selector);
-    let sum: i64 = values.iter().map(|(_, value)| value).sum();
-    assert_eq!(values[0].0, "main.burnHot", "{values:?}");
-    assert!(values[0].1 * 10 > sum * 8, "{values:?}");
-    // One second of CPU at the very least, on however busy a machine.
-    assert!(sum > 1_000_000_000, "{sum}");
-    let types = label_sets(&server, &["__profile_type__"]);
-    for wanted in
-        ["memory:inuse_space:bytes:space:bytes", "memory:alloc_space:bytes:space:bytes", "goroutine"]
-    {
-        assert!(types.iter().any(|found| found.contains(wanted)), "{wanted}: {types:?}");
-    }
 }
 
 #[test]

@@ -1,58 +1,143 @@
-// Command go-push burns CPU in one known function and sends its own profile with Pyroscope's Go SDK, unchanged.
+// Command go-push does known work and sends its own profiles with Pyroscope's Go SDK, unchanged, until its standard input
+// ends: CPU in burnHot under the label region=north, 32 MiB held by openAccounts, allocations of renderInvoice, waits for
+// a lock in bookEntry and for a channel in waitForReceipt, eight goroutines parked in acceptOrders.
 //
-//	go-push URL SERVICE SECONDS
+//	go-push URL SERVICE
 package main
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"os"
-	"strconv"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/grafana/pyroscope-go"
 )
 
-var sink uint64
+var (
+	sink     atomic.Uint64
+	accounts [][]byte
+	invoice  []byte
+	ledger   sync.Mutex
+)
 
 // burnHot is where nearly all of the time goes.
 //
 //go:noinline
-func burnHot(until time.Time) {
+func burnHot(length time.Duration) {
 	x := uint64(88172645463325252)
-	for time.Now().Before(until) {
+	for until := time.Now().Add(length); time.Now().Before(until); {
 		for range 1 << 16 {
 			x ^= x << 13
 			x ^= x >> 7
 			x ^= x << 17
 		}
 	}
-	sink = x
+	sink.Store(x)
+}
+
+//go:noinline
+func openAccounts() {
+	for range 32 {
+		accounts = append(accounts, make([]byte, 1<<20))
+	}
+}
+
+//go:noinline
+func renderInvoice() { invoice = make([]byte, 1<<20) }
+
+// bookEntry holds the lock long enough for the other one to wait; waits are charged to whoever gives the lock back.
+//
+//go:noinline
+func bookEntry() {
+	ledger.Lock()
+	time.Sleep(2 * time.Millisecond)
+	ledger.Unlock()
+}
+
+//go:noinline
+func waitForReceipt(receipts <-chan struct{}) { <-receipts }
+
+//go:noinline
+func acceptOrders(stop <-chan struct{}) { <-stop }
+
+// repeat calls the work until the end.
+func repeat(stop <-chan struct{}, work func()) {
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+			work()
+		}
+	}
 }
 
 func main() {
-	if len(os.Args) != 4 {
-		fmt.Fprintln(os.Stderr, "usage: go-push URL SERVICE SECONDS")
+	if len(os.Args) != 3 {
+		fmt.Fprintln(os.Stderr, "usage: go-push URL SERVICE")
 		os.Exit(2)
 	}
-	seconds, err := strconv.Atoi(os.Args[3])
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
-	}
+	runtime.SetMutexProfileFraction(1)
+	runtime.SetBlockProfileRate(1)
 	profiler, err := pyroscope.Start(pyroscope.Config{
 		ApplicationName: os.Args[2],
 		ServerAddress:   os.Args[1],
 		UploadRate:      time.Second,
-		Tags:            map[string]string{"client": "pyroscope-go"},
-		ProfileTypes:    []pyroscope.ProfileType{pyroscope.ProfileCPU, pyroscope.ProfileAllocSpace, pyroscope.ProfileInuseSpace, pyroscope.ProfileGoroutines},
+		Logger:          errors{},
+		Tags:            map[string]string{"client": "pyroscope-go", "k8s.pod.name": "bank-0"},
+		ProfileTypes: []pyroscope.ProfileType{
+			pyroscope.ProfileCPU,
+			pyroscope.ProfileAllocObjects, pyroscope.ProfileAllocSpace,
+			pyroscope.ProfileInuseObjects, pyroscope.ProfileInuseSpace,
+			pyroscope.ProfileGoroutines,
+			pyroscope.ProfileMutexCount, pyroscope.ProfileMutexDuration,
+			pyroscope.ProfileBlockCount, pyroscope.ProfileBlockDuration,
+		},
 	})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	burnHot(time.Now().Add(time.Duration(seconds) * time.Second))
+	openAccounts()
+	stop := make(chan struct{})
+	for range 8 {
+		go acceptOrders(stop)
+	}
+	for range 2 {
+		go repeat(stop, bookEntry)
+	}
+	receipts := make(chan struct{})
+	go repeat(stop, func() { waitForReceipt(receipts) })
+	go repeat(stop, func() {
+		time.Sleep(5 * time.Millisecond)
+		renderInvoice()
+		select {
+		case receipts <- struct{}{}:
+		case <-stop:
+		}
+	})
+	go repeat(stop, func() {
+		pyroscope.TagWrapper(context.Background(), pyroscope.Labels("region", "north"), func(context.Context) {
+			burnHot(50 * time.Millisecond)
+		})
+	})
+	_, _ = io.Copy(io.Discard, os.Stdin)
 	if err := profiler.Stop(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
+}
+
+// errors prints what the SDK would say of refused uploads.
+type errors struct{}
+
+func (errors) Infof(string, ...any)  {}
+func (errors) Debugf(string, ...any) {}
+func (errors) Errorf(format string, arguments ...any) {
+	fmt.Fprintf(os.Stderr, format+"\n", arguments...)
 }
