@@ -139,3 +139,9 @@ pub const EXPLAINED_CLIENTS_MAX: usize = 64;
 
 /// Age at its arrival from which a profile is called late: a query without a range looks back so far (D12).
 pub const LATE_AFTER: Duration = Duration::from_secs(3600);
+
+/// Values of each label that a report of cardinality names where nothing else is asked for.
+pub const TOP_VALUES_DEFAULT: u64 = 5;
+
+/// Values of each label that it names at most: more is what the label's values are for.
+pub const TOP_VALUES_MAX: u64 = 100;

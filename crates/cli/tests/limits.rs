@@ -210,3 +210,52 @@ fn more_blocks_than_the_soft_limit_of_open_files_can_be_read() {
     let server = TestServer::start_with_open_files(data, 48, &[]);
     assert_eq!(ask(&server), DAYS * 10_000_000);
 }
+
+/// 67,000 pods and a trace id as a label: everything is kept, the report names the offender, other services go on, and
+/// the server's own metrics do not grow with what clients send. (Taking the label out of the series comes later.)
+#[test]
+fn c084_cardinality_explosion() {
+    const PODS: usize = 67_000;
+    let server = TestServer::start(&[]);
+    let metric_lines = || server.get("/metrics").expect(200).text().lines().count();
+    let time = now_nanos();
+    let body = Body::cpu(time).sample("main;work", &[1, 10]).gzip();
+    pyroscope::push(&server, "other", &[], &body).expect(200);
+    // Each kind of call has its metrics from its first time on.
+    let q = support::encoded(r#"cpu{service_name="cart"}"#);
+    server.get(&format!("/api/v1/top?q={q}")).expect(200);
+    server.get("/api/v1/cardinality").expect(200);
+    let lines_before = metric_lines();
+    for chunk in (0..PODS).collect::<Vec<_>>().chunks(2_000) {
+        let series: Vec<_> = chunk
+            .iter()
+            .map(|pod| {
+                let (pod, trace) = (format!("pod-{pod}"), format!("{:032x}", pod * 7_919));
+                let mut labels = vec![("__name__", "process_cpu"), ("service_name", "cart"), ("zone", "a")];
+                labels.push(if pod.ends_with('0') { ("trace_id", &trace) } else { ("pod", &pod) });
+                pyroscope::series(&labels, &[&body])
+            })
+            .collect();
+        pyroscope::connect(&server, pyroscope::PUSH, &pyroscope::push_message(&series).0).expect(200);
+        pyroscope::push(&server, "other", &[("round", &chunk[0].to_string())], &body).expect(200);
+    }
+    let report = server.get("/api/v1/cardinality?limit=1").expect(200).json();
+    let label = |name: &str| {
+        let labels = report["labels"].as_array().unwrap();
+        labels.iter().find(|label| label["name"] == name).unwrap().clone()
+    };
+    assert_eq!(report["labels"][0]["name"], "pod");
+    let (pods, traces, rounds) = (PODS * 9 / 10, PODS / 10, PODS.div_ceil(2_000));
+    assert_eq!(label("pod")["values"], pods);
+    assert_eq!(label("trace_id")["values"], traces);
+    assert_eq!(report["series"], pods + traces + rounds + 1);
+    assert_eq!(label("pod")["series_without"], 1 + traces + rounds + 1);
+    assert_eq!(label("zone")["series_without"], report["series"]);
+    assert_eq!(label("service_name")["top"], serde_json::json!([{"value": "cart", "count": PODS}]));
+    let top = server.get(&format!("/api/v1/top?q={q}")).expect(200).json();
+    assert_eq!((&top["total"], &top["stats"]["profiles"]), (&(PODS * 10).into(), &PODS.into()));
+    let printed = support::run(&["labels", "--cardinality", "--server", &server.url]);
+    let first = printed.stdout.lines().nth(1).unwrap().split_whitespace().collect::<Vec<_>>();
+    assert_eq!(first[..4], ["60300", "60300", "6736", "pod"], "{}", printed.stdout);
+    assert_eq!(metric_lines(), lines_before, "the server's own metrics grew");
+}

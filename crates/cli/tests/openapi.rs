@@ -90,6 +90,7 @@ fn every_operation_answers_as_described() {
         ("labelNames", "/api/v1/labels?".to_owned()),
         ("labelValues", "/api/v1/labels/pod?".to_owned()),
         ("series", "/api/v1/series?by=pod,service_name&".to_owned()),
+        ("cardinality", "/api/v1/cardinality?limit=2&".to_owned()),
         ("profiles", "/api/v1/profiles?limit=5&".to_owned()),
         ("pprof", "/api/v1/pprof?".to_owned()),
         ("flame", "/api/v1/flame?max_nodes=3&".to_owned()),

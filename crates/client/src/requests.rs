@@ -8,8 +8,9 @@ use ureq::{
     http::{HeaderMap, Response},
 };
 use wire::{
-    CallersReply, DiffReply, ErrorReply, ExplainReply, FlameReply, LabelNamesReply, LabelValuesReply,
-    ProfileReply, ProfilesReply, PushReply, SeriesReply, ServicesReply, Stats, TimelineReply, TopReply,
+    CallersReply, CardinalityReply, DiffReply, ErrorReply, ExplainReply, FlameReply, LabelNamesReply,
+    LabelValuesReply, ProfileReply, ProfilesReply, PushReply, SeriesReply, ServicesReply, Stats,
+    TimelineReply, TopReply,
 };
 
 use crate::{ClientError, Question, address::Address, question::push_encoded};
@@ -183,6 +184,14 @@ impl Client {
     pub fn label_values(&self, name: &str, question: &Question) -> Result<LabelValuesReply, ClientError> {
         // As a parameter, since a path cannot hold every name ("..", a slash).
         self.get("/api/v1/labels", &question.clone().with("name", name))
+    }
+
+    /// What labels spread a selection out into.
+    ///
+    /// # Errors
+    /// See [`Client::push`].
+    pub fn cardinality(&self, question: &Question) -> Result<CardinalityReply, ClientError> {
+        self.get("/api/v1/cardinality", question)
     }
 
     /// Label sets.

@@ -247,7 +247,7 @@ fn label_set_bytes(set: &LabelSet) -> usize {
 
 /// Visits the sample label sets of the chosen profiles with the labels of their series (`None` where it is not known
 /// which profiles have them). The visitor says whether it wants more.
-fn each_sample_label_set(
+pub(crate) fn each_sample_label_set(
     parts: &[Part<'_>],
     progress: &mut Progress<'_>,
     notices: &mut Notices,
@@ -311,10 +311,10 @@ fn each_sample_label_set(
 
 /// Sentences for people, each once.
 #[derive(Default)]
-struct Notices(Vec<String>);
+pub(crate) struct Notices(pub Vec<String>);
 
 impl Notices {
-    fn say(&mut self, sentence: String) {
+    pub fn say(&mut self, sentence: String) {
         if !self.0.contains(&sentence) {
             self.0.push(sentence);
         }

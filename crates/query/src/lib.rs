@@ -8,6 +8,7 @@
 
 mod amount;
 mod answer;
+mod cardinality;
 mod cut;
 mod diff;
 mod display;
@@ -36,6 +37,7 @@ mod table;
 mod timeline;
 
 pub use answer::{Answer, AnswerStats, NameMode};
+pub use cardinality::{Cardinality, LabelCardinality};
 pub use diff::{DiffNode, DiffTree};
 pub use engine::{Engine, EngineOptions};
 pub use error::{QueryError, QueryResult};

@@ -20,8 +20,8 @@ pub use graph::{
     TimelineSeries, TopReply,
 };
 pub use listing::{
-    AttachmentItem, LabelNamesReply, LabelValuesReply, ProfileItem, ProfileReply, ProfilesReply, SeriesItem,
-    SeriesReply, ServiceItem, ServicesReply,
+    AttachmentItem, CardinalityReply, LabelCardinality, LabelNamesReply, LabelValuesReply, ProfileItem,
+    ProfileReply, ProfilesReply, SeriesItem, SeriesReply, ServiceItem, ServicesReply, ValueCount,
 };
 pub use push::{PushOutcome, PushReply, PushedProfile};
 pub use stats::Stats;

@@ -48,6 +48,43 @@ pub struct LabelValuesReply {
     pub stats: Stats,
 }
 
+/// Answer to `GET /api/v1/cardinality`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CardinalityReply {
+    /// Distinct series of the selection.
+    pub series: u64,
+    /// Labels, the one with most values first.
+    pub labels: Vec<LabelCardinality>,
+    /// What it took.
+    pub stats: Stats,
+}
+
+/// What one label spreads a selection out into.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LabelCardinality {
+    /// The label.
+    pub name: String,
+    /// Distinct values.
+    pub values: u64,
+    /// Series that have it; 0 for a label of samples only.
+    pub series: u64,
+    /// Series that would be left if nothing had it.
+    pub series_without: u64,
+    /// Distinct values that stand in samples, which make no series.
+    pub sample_values: u64,
+    /// The values that most series have, then those of samples.
+    pub top: Vec<ValueCount>,
+}
+
+/// A value of a label, and how much has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ValueCount {
+    /// The value.
+    pub value: String,
+    /// Series, or for a value of samples only, distinct label sets of samples.
+    pub count: u64,
+}
+
 /// Answer to `GET /api/v1/series`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeriesReply {

@@ -8,6 +8,12 @@ use store::Attachment;
 
 use super::time;
 
+pub(super) fn label_cardinality(label: query::LabelCardinality) -> wire::LabelCardinality {
+    let query::LabelCardinality { name, values, series, series_without, sample_values, top } = label;
+    let top = top.into_iter().map(|(value, count)| wire::ValueCount { value, count }).collect();
+    wire::LabelCardinality { name, values, series, series_without, sample_values, top }
+}
+
 pub(crate) fn stats(stats: AnswerStats, range: TimeRange) -> wire::Stats {
     wire::Stats {
         from: time::bound(range.from),

@@ -10,7 +10,7 @@ use super::{
     parameters::{Parameters, path_part},
     selection::{COMMON, selection},
 };
-use crate::{ApiError, ApiState, QueryCost};
+use crate::{ApiError, ApiState, QueryCost, limits};
 
 /// `GET /api/v1/services`
 pub(super) async fn services(State(state): State<Arc<ApiState>>, parameters: Parameters) -> NativeResult {
@@ -62,6 +62,24 @@ async fn values_of(state: &Arc<ApiState>, selection: Selection, name: String) ->
             let answer = engine.label_values(&selection, &name, control)?;
             let stats = convert::stats(answer.stats, selection.range);
             json(&wire::LabelValuesReply { name, values: answer.data, stats })
+        })
+        .await?;
+    Ok(json_response(body))
+}
+
+/// `GET /api/v1/cardinality`
+pub(super) async fn cardinality(State(state): State<Arc<ApiState>>, parameters: Parameters) -> NativeResult {
+    let selection = listed(&state, &parameters, &["limit"])?;
+    let limit = parameters.count("limit")?.unwrap_or(limits::TOP_VALUES_DEFAULT).min(limits::TOP_VALUES_MAX);
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    let body = state
+        .query("cardinality", QueryCost::Metadata, None, move |engine, control| {
+            let answer = engine.cardinality(&selection, limit, control)?;
+            json(&wire::CardinalityReply {
+                series: answer.data.series,
+                labels: answer.data.labels.into_iter().map(convert::label_cardinality).collect(),
+                stats: convert::stats(answer.stats, selection.range),
+            })
         })
         .await?;
     Ok(json_response(body))

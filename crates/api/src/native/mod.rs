@@ -36,6 +36,7 @@ pub(crate) fn router(state: &Arc<ApiState>) -> Router {
         .route("/api/v1/services", get(listing::services))
         .route("/api/v1/labels", get(listing::label_names))
         .route("/api/v1/labels/{name}", get(listing::label_values))
+        .route("/api/v1/cardinality", get(listing::cardinality))
         .route("/api/v1/series", get(listing::series))
         .route("/api/v1/profiles", get(profiles::list))
         .route("/api/v1/profiles/{id}", get(profiles::one))

@@ -1,4 +1,4 @@
-//! `everflame labels`: names of labels, or the values of one.
+//! `everflame labels`: names of labels, the values of one, or how much each spreads the data out.
 
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use crate::{
 /// Arguments of `labels`.
 #[derive(Debug, clap::Args)]
 #[command(
-    after_help = "Examples:\n  everflame labels\n  everflame labels --values service_name\n  everflame labels --values pod 'cpu{service_name=\"api\"}' --json"
+    after_help = "Examples:\n  everflame labels\n  everflame labels --values service_name\n  everflame labels --cardinality\n  everflame labels --values pod 'cpu{service_name=\"api\"}' --json"
 )]
 pub struct Arguments {
     #[command(flatten)]
@@ -20,7 +20,10 @@ pub struct Arguments {
     /// List the values of this label instead of the names
     #[arg(long, value_name = "LABEL")]
     values: Option<String>,
-    /// JSON: an array of strings
+    /// Count the values and series of each label: which one makes how many series
+    #[arg(long, conflicts_with = "values")]
+    cardinality: bool,
+    /// JSON: an array of strings; with --cardinality the server's answer as it is
     #[arg(long)]
     json: bool,
 }
@@ -31,6 +34,12 @@ pub struct Arguments {
 /// See [`Failure`].
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let source = Source::open(&arguments.source)?;
+    if arguments.cardinality {
+        let Source::Remote(remote) = &source else {
+            return Err(Failure::Usage("--cardinality asks a server, not files".into()));
+        };
+        return cardinality(&remote.cardinality()?, arguments.json);
+    }
     let texts = match (&source, &arguments.values) {
         (Source::Local(local), None) => local.label_names()?.data,
         (Source::Local(local), Some(name)) => local.label_values(name)?.data,
@@ -50,5 +59,32 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
             return write_line(&json!(texts), out);
         }
         texts.iter().try_for_each(|text| writeln!(out, "{}", one_line(text)))
+    })
+}
+
+fn cardinality(reply: &wire::CardinalityReply, as_json: bool) -> Result<(), Failure> {
+    for notice in &reply.stats.notices {
+        output::say(&one_line(notice));
+    }
+    output::write_data(None, |out| {
+        if as_json {
+            return write_line(&json!(reply), out);
+        }
+        let width =
+            reply.labels.iter().map(|label| label.name.chars().count()).max().unwrap_or(0).clamp(5, 40);
+        writeln!(
+            out,
+            "{:>9} {:>9} {:>9}  {:<width$}  most frequent",
+            "values", "series", "without", "label"
+        )?;
+        for label in &reply.labels {
+            let top: Vec<String> =
+                label.top.iter().map(|one| format!("{} ({})", one.value, one.count)).collect();
+            let wire::LabelCardinality { name, values, series, series_without, .. } = label;
+            let line =
+                format!("{values:>9} {series:>9} {series_without:>9}  {name:<width$}  {}", top.join(", "));
+            writeln!(out, "{}", one_line(&line))?;
+        }
+        writeln!(out, "series in all: {}", reply.series)
     })
 }

@@ -297,6 +297,14 @@ impl Remote {
         self.client.label_values(name, &self.common()).map(|reply| reply.values).map_err(failed)
     }
 
+    /// What labels spread the selection out into.
+    ///
+    /// # Errors
+    /// See [`Remote::flame`].
+    pub fn cardinality(&self) -> Result<wire::CardinalityReply, Failure> {
+        self.client.cardinality(&self.common()).map_err(failed)
+    }
+
     /// Label sets.
     ///
     /// # Errors
