@@ -130,12 +130,20 @@ impl Server {
         Ok((reply.status().as_u16(), reply.body_mut().read_to_string()?))
     }
 
+    /// All of `/metrics`.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub fn metrics(&self) -> Result<String, BenchError> {
+        Ok(self.agent.get(&format!("{}/metrics", self.url)).call()?.body_mut().read_to_string()?)
+    }
+
     /// A number of `/metrics`.
     ///
     /// # Errors
     /// When there is no answer or no such number: a figure that is not there must not pass for 0.
     pub fn metric(&self, name: &str) -> Result<f64, BenchError> {
-        let text = self.agent.get(&format!("{}/metrics", self.url)).call()?.body_mut().read_to_string()?;
+        let text = self.metrics()?;
         let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
         line.and_then(|value| value.trim().parse().ok())
             .ok_or_else(|| format!("/metrics has no {name}").into())

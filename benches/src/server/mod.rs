@@ -6,7 +6,9 @@
 
 pub mod everflame;
 pub mod load;
+pub mod paced;
 pub mod pushes;
+pub mod queries;
 pub mod sidebyside;
 pub mod single;
 
@@ -35,6 +37,8 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "mix", measure: pushes::mix },
     Family { name: "one", measure: pushes::one },
     Family { name: "large", measure: pushes::large },
+    Family { name: "paced", measure: paced::measure },
+    Family { name: "query", measure: queries::measure },
     Family { name: "latency", measure: single::latency },
     Family { name: "top", measure: single::top },
     Family { name: "start", measure: single::start },

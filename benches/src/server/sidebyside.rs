@@ -25,6 +25,26 @@ pub struct Pushed {
     pub sent: u64,
     /// First error, if there was one.
     pub error: Option<String>,
+    /// How long it took, seconds.
+    pub seconds: f64,
+    /// Median and 99th percentile of the time to an answer as the client sees it, ms.
+    pub p50_ms: f64,
+    /// See there.
+    pub p99_ms: f64,
+}
+
+/// What `query` says of one query.
+pub struct Queried {
+    /// Its name.
+    pub name: String,
+    /// CPU of the server each, ms.
+    pub cpu_ms: f64,
+    /// Median of the time to the last byte, ms.
+    pub p50_ms: f64,
+    /// Bytes of an answer.
+    pub reply_bytes: u64,
+    /// What went wrong, if anything did.
+    pub fault: Option<String>,
 }
 
 /// A drawn set on disk.
@@ -91,9 +111,18 @@ impl SideBySide {
     /// # Errors
     /// When the generator cannot be run or says nothing.
     pub fn push(&self, set: &DrawnSet, url: &str) -> Result<Pushed, BenchError> {
+        self.push_with(set, url, &[])
+    }
+
+    /// The same with further flags.
+    ///
+    /// # Errors
+    /// See [`SideBySide::push`].
+    pub fn push_with(&self, set: &DrawnSet, url: &str, further: &[&str]) -> Result<Pushed, BenchError> {
         let output = Command::new(&self.program)
             .args(["push", "-wire", "push", "-c", CONNECTIONS, "-url", url, "-set"])
             .arg(&set.folder)
+            .args(further)
             .stderr(Stdio::inherit())
             .output()?;
         let said: Value = serde_json::from_slice(&output.stdout)?;
@@ -102,7 +131,53 @@ impl SideBySide {
             .get("errors")
             .and_then(Value::as_object)
             .and_then(|errors| errors.iter().next().map(|(status, text)| format!("{status}: {text}")));
-        Ok(Pushed { ok: number("ok"), sent: number("sent"), error })
+        let real = |name: &str| said.get(name).and_then(Value::as_f64).unwrap_or(0.0);
+        Ok(Pushed {
+            ok: number("ok"),
+            sent: number("sent"),
+            error,
+            seconds: real("seconds"),
+            p50_ms: real("p50_ms"),
+            p99_ms: real("p99_ms"),
+        })
+    }
+
+    /// Runs some of Pyroscope's queries, each `runs` times after one that is not measured.
+    ///
+    /// # Errors
+    /// When the generator cannot be run or one of the queries is missing from what it says.
+    pub fn query(
+        &self,
+        url: &str,
+        process: u32,
+        selector: &str,
+        runs: usize,
+        names: &[&str],
+    ) -> Result<Vec<Queried>, BenchError> {
+        let output = Command::new(&self.program)
+            .args(["query", "-wire", "pyroscope", "-url", url, "-selector", selector])
+            .args(["-pid", &process.to_string(), "-k", &runs.to_string(), "-only", &names.join(",")])
+            .stderr(Stdio::inherit())
+            .output()?;
+        let lines = String::from_utf8(output.stdout)?;
+        let said: Vec<Value> = lines.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+        names
+            .iter()
+            .map(|name| {
+                let one = said.iter().find(|one| one.get("query").and_then(Value::as_str) == Some(name));
+                let one = one.ok_or_else(|| format!("sidebyside says nothing of {name}"))?;
+                let real = |field: &str| one.get(field).and_then(Value::as_f64).unwrap_or(0.0);
+                let error = one.get("error").and_then(Value::as_str);
+                let failed = real("ok") < real("runs");
+                Ok(Queried {
+                    name: (*name).to_owned(),
+                    cpu_ms: real("cpu_ms"),
+                    p50_ms: real("p50_ms"),
+                    reply_bytes: one.get("reply_bytes").and_then(Value::as_u64).unwrap_or(0),
+                    fault: failed.then(|| format!("some failed: {}", error.unwrap_or("no reason given"))),
+                })
+            })
+            .collect()
     }
 }
 

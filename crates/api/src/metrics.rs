@@ -30,10 +30,18 @@ pub struct ApiMetrics {
     pushes: Family<Words<2>, Counter>,
     push_errors: Family<Words<2>, Counter>,
     push_bytes: Family<Words<1>, Counter>,
+    push_time: Family<Words<1>, Histogram, fn() -> Histogram>,
     empty_profiles: Counter,
     altered: Family<Words<1>, Counter>,
     queries: Family<Words<1>, Histogram, fn() -> Histogram>,
     query_errors: Family<Words<2>, Counter>,
+}
+
+/// Fine up to what a sync of a busy disk takes, seconds.
+fn push_histogram() -> Histogram {
+    Histogram::new([
+        0.001, 0.002, 0.005, 0.01, 0.015, 0.02, 0.03, 0.05, 0.075, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0,
+    ])
 }
 
 fn query_histogram() -> Histogram {
@@ -49,6 +57,7 @@ impl ApiMetrics {
             pushes: Family::default(),
             push_errors: Family::default(),
             push_bytes: Family::default(),
+            push_time: Family::new_with_constructor(push_histogram as fn() -> Histogram),
             empty_profiles: Counter::default(),
             altered: Family::default(),
             queries: Family::new_with_constructor(query_histogram as fn() -> Histogram),
@@ -62,6 +71,12 @@ impl ApiMetrics {
                 metrics.push_errors.clone(),
             );
             registry.register("push_received", "Profile bytes as sent, by API", metrics.push_bytes.clone());
+            registry.register_with_unit(
+                "push_duration",
+                "Time of a request's profiles from the body that was read to the sync that keeps them, by API",
+                Unit::Seconds,
+                metrics.push_time.clone(),
+            );
             registry.register("empty_profile", "Profiles without samples", metrics.empty_profiles.clone());
             registry.register("altered", "Parts of profiles changed or left out", metrics.altered.clone());
             registry.register_with_unit(
@@ -108,6 +123,11 @@ impl ApiMetrics {
         for (reason, count) in altered.sorted() {
             self.altered.get_or_create(&[("reason", reason.word())]).inc_by(count);
         }
+    }
+
+    /// The profiles of one request were worked on, whatever became of them.
+    pub fn push_took(&self, api: &'static str, time: Duration) {
+        self.push_time.get_or_create(&[("api", api)]).observe(time.as_secs_f64());
     }
 
     /// A profile was refused.

@@ -14,7 +14,7 @@ mod name;
 mod text;
 mod time;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Instant};
 
 use bytes::Bytes;
 use formats::{DecodeError, DecodeErrorKind, Decoded, Decoder};
@@ -182,6 +182,8 @@ pub async fn push_profiles(
     state: &Arc<ApiState>,
     requests: Vec<PushRequest>,
 ) -> Vec<Result<PushReply, ApiError>> {
+    let begun = Instant::now();
+    let api = requests.first().map(|request| request.api);
     let origins: Vec<Origin> = requests.iter().map(Origin::of).collect();
     let mut replies = match decode_all(state, requests).await {
         Ok(replies) => replies,
@@ -197,6 +199,9 @@ pub async fn push_profiles(
         for reply in replies.iter_mut().filter(|reply| reply.is_ok()) {
             *reply = Err(error.clone());
         }
+    }
+    if let Some(api) = api {
+        state.metrics.push_took(api.word(), begun.elapsed());
     }
     let finished = replies.into_iter().zip(origins);
     finished.map(|(reply, origin)| count(state, &origin, reply.map(|(reply, _)| reply))).collect()
