@@ -102,12 +102,22 @@ impl Shared {
         for plan in plan(&generation) {
             blocks.push(self.write_planned(plan).await?);
         }
+        let tally = self.end_tally(&generation).await?;
         let edit = Edit {
             added: blocks.iter().map(|block| block.entry.clone()).collect(),
             generations_done: vec![number],
+            tally: tally.as_ref().and_then(|end| end.name.clone()),
             ..Edit::default()
         };
-        self.catalogue.lock().await.append(&edit).await?;
+        let tally_before = {
+            let mut catalogue = self.catalogue.lock().await;
+            let before = catalogue.state().tally().map(ToOwned::to_owned);
+            catalogue.append(&edit).await?;
+            before
+        };
+        if let Some(end) = tally {
+            self.ended_tally(end, number, tally_before).await;
+        }
         self.publish(|old| Published {
             live: Arc::clone(&old.live),
             sealed: old.sealed.iter().filter(|sealed| sealed.number != number).cloned().collect(),

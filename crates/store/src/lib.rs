@@ -31,6 +31,7 @@ mod pushed;
 mod recent;
 mod recover;
 mod store;
+mod tally;
 mod view;
 
 pub use error::StoreError;
@@ -40,4 +41,5 @@ pub use options::{StoreOptions, StoreState, StoreStats};
 pub use pushed::{Accepted, Attachment, NewAttachment, NewProfile, Outcome, PushError, Ticket};
 pub use recover::RecoveryReport;
 pub use store::Store;
+pub use tally::{Counted, Place, Tally};
 pub use view::View;

@@ -26,6 +26,10 @@ pub(crate) async fn run(shared: Arc<Shared>) {
             tracing::error!(%error, "maintenance");
         }
         shared.cache.trim();
+        let counting = Arc::clone(&shared);
+        if let Err(error) = blocking("counting", move || counting.count_durable()).await {
+            tracing::error!(%error, "maintenance");
+        }
         pause = pause.saturating_sub(MAINTENANCE_INTERVAL);
         if pause.is_zero()
             && is_time_to_flush(&shared)

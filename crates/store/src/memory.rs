@@ -77,7 +77,11 @@ impl MemoryDataset {
             self.partition.encode_record(&mut writer, &entry, new.time, &mut self.buffer.record);
             length = self.buffer.compress().1.len();
         }
-        self.partition.publish_profile(HeadProfile { meta, rows: self.buffer.rows.as_slice().into() });
+        self.partition.publish_profile(HeadProfile {
+            meta,
+            rows: self.buffer.rows.as_slice().into(),
+            sequence: 0,
+        });
         self.buffer.shrink();
         Ok((wanted.id, length))
     }

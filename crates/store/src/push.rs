@@ -157,7 +157,8 @@ impl Shared {
             };
             partition.encode_record(&mut writer, &entry, arrival, &mut buffer.record);
             let ticket = self.append(live, buffer);
-            partition.publish_profile(HeadProfile { meta, rows: buffer.rows.as_slice().into() });
+            let rows = buffer.rows.as_slice().into();
+            partition.publish_profile(HeadProfile { meta, rows, sequence: ticket });
             Accepted { id: identity.id, outcome: Outcome::Stored, ticket: Ticket(ticket) }
         };
         writer.known.insert(identity.id, accepted.ticket.0);
@@ -237,7 +238,8 @@ impl Shared {
         writer.baselines.insert(interned.series, Baseline { rows, time: wanted.time, arrival });
         let outcome = match meta {
             Some(meta) => {
-                partition.publish_profile(HeadProfile { meta, rows: buffer.rows.as_slice().into() });
+                let rows = buffer.rows.as_slice().into();
+                partition.publish_profile(HeadProfile { meta, rows, sequence: ticket });
                 Outcome::Stored
             }
             None if is_first => Outcome::Baseline,

@@ -156,7 +156,8 @@ pub(crate) fn replay(
             LogItem::Record(sequence, record) => {
                 recovered.last_sequence = recovered.last_sequence.max(sequence);
                 report.records += 1;
-                match replay_record(&generation, &mut partitions, record, &mut blanks_left, recent) {
+                match replay_record(&generation, &mut partitions, sequence, record, &mut blanks_left, recent)
+                {
                     Ok(Replayed::Used { .. }) => {}
                     Ok(Replayed::NeedsLost) => report.unusable_records += 1,
                     Err(Damaged(reason)) => {
@@ -175,11 +176,12 @@ pub(crate) fn replay(
 fn replay_record(
     generation: &Generation,
     partitions: &mut HashMap<u32, Arc<Partition>>,
+    sequence: u64,
     record: &[u8],
     blanks_left: &mut u64,
     recent: &mut RecentDigests,
 ) -> Result<Replayed, Damaged> {
-    let head = decode_head(record)?;
+    let head = decode_head(sequence, record)?;
     if let Some((tenant, service)) = &head.name {
         partitions.insert(head.partition, generation.partition_or_new(tenant, service));
     }

@@ -16,8 +16,8 @@ use profile::{LabelSet, ProfileId, Tenant, TimeRange, Timestamp};
 use tokio::{sync::Notify, task::JoinHandle};
 
 use crate::{
-    Accepted, Attachment, NewAttachment, NewProfile, PushError, RecoveryReport, StoreError, StoreOptions,
-    StoreState, StoreStats, Ticket, View,
+    Accepted, Attachment, NewAttachment, NewProfile, Place, PushError, RecoveryReport, StoreError,
+    StoreOptions, StoreState, StoreStats, Tally, Ticket, View,
     blocks::{BlockCache, OpenBlock, OpenFiles},
     catalogue::{Catalogue, Edit},
     disk::{Disk, LocalDisk},
@@ -31,6 +31,7 @@ use crate::{
     recent::RecentDigests,
     recover,
     retention::given_up,
+    tally::TallyKeeper,
 };
 
 /// The store of one data folder. See the functions for what each promises.
@@ -73,6 +74,8 @@ pub(crate) struct Shared {
     /// Wakes the maintenance task.
     pub(crate) wake: Notify,
     pub(crate) recovery: RecoveryReport,
+    /// Who adds profiles up, if anybody does.
+    pub(crate) tally: Option<TallyKeeper>,
     /// The first generation of this process; older ones were found in logs.
     pub(crate) first_generation: u64,
     /// Keeps other processes out; given back last.
@@ -128,11 +131,23 @@ impl Store {
     /// # Errors
     /// When the folder is held by another process or cannot be read.
     pub async fn open(options: StoreOptions) -> Result<Arc<Self>, StoreError> {
+        Self::open_counting(options, None).await
+    }
+
+    /// Like [`Store::open`] with somebody who adds up what is accepted. A folder that had a tally once must not be
+    /// flushed without it: those profiles would not be counted.
+    ///
+    /// # Errors
+    /// Beside those of [`Store::open`] when what was counted cannot be read.
+    pub async fn open_counting(
+        options: StoreOptions,
+        tally: Option<Arc<dyn Tally>>,
+    ) -> Result<Arc<Self>, StoreError> {
         let what = options.data_dir.display().to_string();
         let disk = LocalDisk::open(&options.data_dir)
             .map_err(|error| StoreError::Io { what, reason: error.to_string() })?;
         let lock = FolderLock::acquire(disk.root())?;
-        Self::open_locked(Arc::new(disk), options, Some(lock)).await
+        Self::open_locked(Arc::new(disk), options, Some(lock), tally).await
     }
 
     /// Like [`Store::open`] on any disk; the caller sees to it that nobody else uses it.
@@ -140,13 +155,26 @@ impl Store {
     /// # Errors
     /// When the disk cannot be read.
     pub async fn open_on(disk: Arc<dyn Disk>, options: StoreOptions) -> Result<Arc<Self>, StoreError> {
-        Self::open_locked(disk, options, None).await
+        Self::open_locked(disk, options, None, None).await
+    }
+
+    /// Like [`Store::open_on`] with somebody who adds up.
+    ///
+    /// # Errors
+    /// As [`Store::open_counting`].
+    pub async fn open_counting_on(
+        disk: Arc<dyn Disk>,
+        options: StoreOptions,
+        tally: Arc<dyn Tally>,
+    ) -> Result<Arc<Self>, StoreError> {
+        Self::open_locked(disk, options, None, Some(tally)).await
     }
 
     async fn open_locked(
         disk: Arc<dyn Disk>,
         options: StoreOptions,
         lock: Option<FolderLock>,
+        tally: Option<Arc<dyn Tally>>,
     ) -> Result<Arc<Self>, StoreError> {
         let io = |what: &str| {
             let what = what.to_owned();
@@ -163,6 +191,10 @@ impl Store {
         let files = Arc::new(OpenFiles::new(Arc::clone(&objects), OpenFiles::files_max()));
         let mut recent = RecentDigests::new(DIGEST_MEMORY, DIGESTS_MAX);
         let recovered = recover::recover(&disk, &objects, &files, catalogue.state(), &mut recent).await?;
+        let tally = match tally {
+            Some(tally) => Some(TallyKeeper::open(tally, &objects, catalogue.state()).await?),
+            None => None,
+        };
         let log = Log::start(Arc::clone(&disk), recovered.last_sequence).map_err(io("log"))?;
         let shared = Arc::new(Shared {
             options,
@@ -186,6 +218,7 @@ impl Store {
             flushing: tokio::sync::Mutex::new(()),
             wake: Notify::new(),
             recovery: recovered.report,
+            tally,
             first_generation: recovered.next_generation,
             _lock: lock,
         });
@@ -251,6 +284,23 @@ impl Store {
     /// When writing fails; nothing is lost then, the log is still there.
     pub async fn flush(&self) -> Result<(), StoreError> {
         self.shared.flush().await
+    }
+
+    /// Has the tally count every profile that is durable by now: CPU work on this thread.
+    pub fn count_durable(&self) {
+        self.shared.count_durable();
+    }
+
+    /// Keeps what `change` makes of the tally. It is told the place behind which profiles count; none is counted between
+    /// the two. When this returns, the next start finds it.
+    ///
+    /// # Errors
+    /// What `change` says; when writing fails, it is not known whether the next start will find it.
+    pub async fn change_tally<E: From<StoreError>>(
+        &self,
+        change: impl FnOnce(Place) -> Result<Vec<u8>, E>,
+    ) -> Result<(), E> {
+        self.shared.change_tally(change).await
     }
 
     /// Refuses further pushes, makes everything durable and stops the background work.

@@ -29,7 +29,7 @@ fn block(name: &str, generation: u64) -> BlockEntry {
 }
 
 fn add(name: &str, generation: u64) -> Edit {
-    Edit { added: vec![block(name, generation)], removed: vec![], generations_done: vec![generation] }
+    Edit { added: vec![block(name, generation)], generations_done: vec![generation], ..Edit::default() }
 }
 
 fn remove(name: &str) -> Edit {

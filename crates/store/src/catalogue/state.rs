@@ -58,6 +58,9 @@ pub struct Edit {
     /// Log generations whose every profile is in blocks; their log files are no longer needed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub generations_done: Vec<u64>,
+    /// Name of the object with the tally of everything up to here, where that is another now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tally: Option<String>,
 }
 
 /// All blocks and finished generations.
@@ -69,6 +72,9 @@ pub struct CatalogueState {
     generations_done_below: u64,
     /// Done generations from there on.
     generations_done: BTreeSet<u64>,
+    /// Name of the object with the tally of the done generations.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tally: Option<String>,
 }
 
 impl CatalogueState {
@@ -97,6 +103,12 @@ impl CatalogueState {
         self.generations_done_below.max(highest_done).max(highest_block.unwrap_or(0))
     }
 
+    /// Name of the object with the tally of the done generations; `None` = nothing was ever counted.
+    #[must_use]
+    pub fn tally(&self) -> Option<&str> {
+        self.tally.as_deref()
+    }
+
     /// Bytes of all blocks.
     #[must_use]
     pub fn block_bytes(&self) -> u64 {
@@ -108,6 +120,7 @@ impl CatalogueState {
         edit.added.iter().all(|block| self.blocks.get(&block.name) == Some(block))
             && edit.removed.iter().all(|name| !self.blocks.contains_key(name))
             && edit.generations_done.iter().all(|&generation| self.is_generation_done(generation))
+            && edit.tally.as_ref().is_none_or(|tally| self.tally.as_ref() == Some(tally))
     }
 
     /// Whether the edit may be applied.
@@ -136,6 +149,9 @@ impl CatalogueState {
             self.blocks.remove(name);
         }
         self.generations_done.extend(&edit.generations_done);
+        if let Some(tally) = &edit.tally {
+            self.tally = Some(tally.clone());
+        }
         while self.generations_done.remove(&self.generations_done_below) {
             self.generations_done_below += 1;
         }

@@ -52,6 +52,20 @@ struct Progress {
     stats: LogStats,
 }
 
+/// Which records were on disk at one instant.
+pub(crate) struct DurableNow {
+    decided: u64,
+    failed: Arc<Vec<(u64, u64)>>,
+}
+
+impl DurableNow {
+    /// Whether a record was.
+    pub(crate) fn has(&self, sequence: u64) -> bool {
+        sequence <= self.decided
+            && !self.failed.iter().any(|&(first, last)| first <= sequence && sequence <= last)
+    }
+}
+
 /// What the log has done since start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LogStats {
@@ -140,6 +154,12 @@ impl Log {
             return Err(StoreError::Io { what: "log".to_owned(), reason: now.reason.to_string() });
         }
         Ok(())
+    }
+
+    /// Which records are on disk now.
+    pub(crate) fn durable_now(&self) -> DurableNow {
+        let progress = self.progress.borrow();
+        DurableNow { decided: progress.decided, failed: Arc::clone(&progress.failed) }
     }
 
     /// What has been done since start.

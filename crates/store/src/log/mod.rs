@@ -14,7 +14,7 @@ mod frame;
 mod reader;
 
 pub(crate) use self::{
-    committer::Log,
+    committer::{DurableNow, Log},
     frame::{Marker, file_of},
     reader::{LogDamage, LogFile, LogItem, read_log},
 };

@@ -27,7 +27,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicU32, AtomicU64, Ordering},
     },
 };
 
@@ -66,6 +66,8 @@ pub(crate) struct Partition {
     functions: Mutex<FunctionTree>,
     /// Bytes of rows, texts and attachments; tables are asked.
     payload_bytes: AtomicU64,
+    /// How many of its profiles the tally has.
+    counted: AtomicU32,
 }
 
 /// What only the holder of the lock has.
@@ -211,6 +213,7 @@ impl Partition {
             }),
             functions: Mutex::new(FunctionTree::new()),
             payload_bytes: AtomicU64::new(0),
+            counted: AtomicU32::new(0),
         }
     }
 
@@ -397,6 +400,16 @@ impl Partition {
     /// Entries of the largest table.
     pub(crate) fn symbols(&self) -> u32 {
         self.tables.nodes.len().max(self.tables.label_pairs.len()).max(self.tables.lines.len())
+    }
+
+    /// How many of its profiles, from the first on, the tally has.
+    pub(crate) fn counted(&self) -> u32 {
+        self.counted.load(Ordering::Relaxed)
+    }
+
+    /// Says how many the tally has; called by who holds the tally's lock.
+    pub(crate) fn set_counted(&self, profiles: u32) {
+        self.counted.store(profiles, Ordering::Relaxed);
     }
 
     /// Everything that is visible now.

@@ -48,6 +48,8 @@ pub(crate) struct RecordHead {
     arrival_millis: u64,
     /// Where the symbols begin.
     offset: usize,
+    /// The record's place in the log.
+    sequence: u64,
 }
 
 impl RecordHead {
@@ -131,8 +133,8 @@ fn encode_entry(entry: &Entry<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// Reads the front of a record.
-pub(crate) fn decode_head(record: &[u8]) -> Result<RecordHead, Damaged> {
+/// Reads the front of a record that stands at a place in the log.
+pub(crate) fn decode_head(sequence: u64, record: &[u8]) -> Result<RecordHead, Damaged> {
     let mut input = Reader::new(record);
     if input.byte()? != VERSION {
         return Err(Damaged("record version"));
@@ -147,7 +149,7 @@ pub(crate) fn decode_head(record: &[u8]) -> Result<RecordHead, Damaged> {
         _ => return Err(Damaged("record name")),
     };
     let arrival_millis = input.varint()?;
-    Ok(RecordHead { partition, name, arrival_millis, offset: record.len() - input.rest().len() })
+    Ok(RecordHead { partition, name, arrival_millis, offset: record.len() - input.rest().len(), sequence })
 }
 
 /// Reads the rest of a record into its partition. Needs `blanks_left` to fill the places of lost symbols.
@@ -163,7 +165,7 @@ pub(super) fn replay(
     Replay { tables: &partition.tables, holes: &mut writer.holes, blanks_left }.decode(&mut input)?;
     partition.count_text(text_before);
     match input.byte()? {
-        KIND_PROFILE => replay_profile(partition, writer, head.arrival(), &mut input),
+        KIND_PROFILE => replay_profile(partition, writer, head, &mut input),
         KIND_BASELINE => {
             let id = decode_id(&mut input)?;
             let (series, time) = (input.word()?, Timestamp(input.signed()?));
@@ -199,7 +201,7 @@ fn decode_id(input: &mut Reader<'_>) -> Result<ProfileId, Damaged> {
 fn replay_profile(
     partition: &Partition,
     writer: &mut Writer,
-    arrival: Timestamp,
+    head: &RecordHead,
     input: &mut Reader<'_>,
 ) -> Result<Replayed, Damaged> {
     let tables = &partition.tables;
@@ -245,12 +247,13 @@ fn replay_profile(
         // Its rows are those of the profile as sent; the difference was made from them.
         match usable_rows(partition, &writer.holes, baseline)? {
             Some(_) => {
+                let arrival = head.arrival();
                 drop(writer.baselines.insert(series, Baseline { rows: baseline.into(), time, arrival }))
             }
             None => drop(writer.baselines.remove(&series)),
         }
     }
-    partition.publish_profile(HeadProfile { meta, rows: bytes.into() });
+    partition.publish_profile(HeadProfile { meta, rows: bytes.into(), sequence: head.sequence });
     Ok(Replayed::Used { id, time_is_stated: flags & TIME_IS_STATED != 0 })
 }
 

@@ -48,6 +48,11 @@ impl HeadSnapshot {
         HeadSymbols { partition: Arc::clone(&self.partition), lengths: self.lengths, function_nodes, frames }
     }
 
+    /// A profile's place in the log.
+    pub(crate) fn sequence(&self, position: u32) -> u64 {
+        self.head_profile(position).sequence
+    }
+
     fn head_profile(&self, position: u32) -> &HeadProfile {
         debug_assert!(position < self.lengths.profiles);
         self.partition.tables.profiles.get(position).expect("a profile below the snapshot's length is there")

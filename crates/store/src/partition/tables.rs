@@ -15,6 +15,8 @@ pub(crate) struct HeadProfile {
     pub(crate) meta: ProfileMeta,
     /// Its rows, see `rows`.
     pub(crate) rows: Box<[u8]>,
+    /// Its place in the log.
+    pub(crate) sequence: u64,
 }
 
 /// An upload kept whole, in the head.

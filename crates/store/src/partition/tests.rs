@@ -238,7 +238,7 @@ fn add(partition: &Partition, sketch: &Sketch, buffer: &mut PushBuffer) {
     let mut writer = partition.lock();
     let interned = partition.intern(&mut writer, &wanted, &sketch.profile(), buffer);
     let meta = partition.encode_rows(interned, &wanted, &sketch.profile(), buffer);
-    partition.publish_profile(HeadProfile { meta, rows: buffer.rows.as_slice().into() });
+    partition.publish_profile(HeadProfile { meta, rows: buffer.rows.as_slice().into(), sequence: 0 });
 }
 
 proptest! {
