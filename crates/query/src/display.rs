@@ -222,6 +222,15 @@ impl DisplayTree {
     }
 }
 
+/// The display name of a frame, for who needs no tree.
+pub(crate) fn shown_name(frame: &Frame<'_>) -> String {
+    let (name, system_name) = (lossy(&frame.name), lossy(&frame.system_name));
+    match names::display_name(&name, &system_name) {
+        Some(shown) => shown.into_owned(),
+        None => unnamed(NameMode::Display, frame).text.into(),
+    }
+}
+
 /// What is shown for a frame without a name: file and address for people (C067), as pprof's table does in raw mode.
 fn unnamed(mode: NameMode, frame: &Frame<'_>) -> Name {
     let path = lossy(&frame.mapping_file);

@@ -4,11 +4,14 @@
 //! the profile type and pick columns (`plan`) → add values per node, join by display name, roll up (`merge`, `display`) →
 //! one exact cut (`cut`) → the answer (`flame`, `table`, `diff`, `timeline`, `labels`, `listing`, `export`).
 //!
+//! Beside it stands what is asked of every profile as it comes ([`Counting`]).
+//!
 //! Not here: status codes and wire formats (`api`), how data is kept (`store`).
 
 mod amount;
 mod answer;
 mod cardinality;
+mod counting;
 mod cut;
 mod diff;
 mod display;
@@ -38,6 +41,7 @@ mod timeline;
 
 pub use answer::{Answer, AnswerStats, NameMode};
 pub use cardinality::{Cardinality, LabelCardinality};
+pub use counting::{CountQuery, Counting, CountingCache, Group};
 pub use diff::{DiffNode, DiffTree};
 pub use engine::{Engine, EngineOptions};
 pub use error::{QueryError, QueryResult};

@@ -33,7 +33,7 @@ pub(crate) struct SeriesMatch {
     /// Whether the matchers on `__name__`, `__type__` and so on take each column; at least one is taken.
     pub columns: Vec<bool>,
     /// Positions of the matchers that rows answer.
-    deferred: Vec<usize>,
+    pub deferred: Vec<usize>,
 }
 
 /// A chosen profile.
@@ -155,7 +155,8 @@ fn scan_dataset<'a>(
     Ok((!profiles.is_empty()).then_some(Part { dataset, series, profiles, filters }))
 }
 
-fn match_series(series: &Series, matchers: &[Matcher]) -> Option<SeriesMatch> {
+/// Tries one series; `None` = not chosen.
+pub(crate) fn match_series(series: &Series, matchers: &[Matcher]) -> Option<SeriesMatch> {
     let mut columns = vec![true; series.series_type.columns.len()];
     let mut deferred = Vec::new();
     for (position, matcher) in matchers.iter().enumerate() {
