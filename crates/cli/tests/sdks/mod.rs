@@ -3,6 +3,7 @@
 //! Each goes on until its standard input ends, so a test waits until the server has what it asks for, however long that
 //! takes on a busy machine, and ends the program then. `make setup` installs the SDKs.
 
+mod built;
 mod pushed;
 
 use std::{
