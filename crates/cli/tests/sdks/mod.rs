@@ -4,6 +4,7 @@
 //! takes on a busy machine, and ends the program then. `make setup` installs the SDKs.
 
 mod built;
+mod pages;
 mod pushed;
 
 use std::{
