@@ -291,4 +291,8 @@ pub trait Dataset: Send + Sync {
     fn rows(&self, profile: u32, rows: &mut Rows) -> Result<u64, BlockError>;
     /// Memory that the decoded symbols need or would need, bytes.
     fn symbol_bytes(&self) -> u64;
+    /// Encoded bytes of a profile's rows.
+    fn row_bytes(&self, profile: u32) -> u64;
+    /// Whether it is read from a block's file; else it is a head in memory.
+    fn is_in_file(&self) -> bool;
 }

@@ -472,6 +472,15 @@ impl Dataset for BlockDataset {
         Ok(bytes_read)
     }
 
+    fn row_bytes(&self, profile: u32) -> u64 {
+        let lengths = &self.table.lengths[profile as usize];
+        [lengths.rows, lengths.labels, lengths.links, lengths.times].map(u64::from).iter().sum()
+    }
+
+    fn is_in_file(&self) -> bool {
+        true
+    }
+
     fn symbol_bytes(&self) -> u64 {
         let counts = &self.entry().counts;
         let table = |count: u32, bytes_each: usize| u64::from(count) * bytes_each as u64;

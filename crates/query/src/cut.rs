@@ -1,9 +1,11 @@
 //! The cut: which nodes of a merged tree an answer keeps, and the exact rest under an "other" node of each parent (D9).
 //!
-//! Kept are the nodes of the largest weight; of equal weight those of the smaller name, and of equal name those of the
-//! smaller path. A node is kept only with its parent: nodes are taken one after the other from those whose parent is
-//! taken already, so the order is well defined even where a parent and its child weigh the same. The count is of real
-//! nodes, the root among them; each kept parent may have one "other" child beside them.
+//! By the rule of [`NodeLimit::exactly`], kept are the nodes of the largest weight; of equal weight those of the smaller
+//! name, and of equal name those of the smaller path. A node is kept only with its parent: nodes are taken one after the
+//! other from those whose parent is taken already, so the order is well defined even where a parent and its child weigh
+//! the same. The count is of real nodes, the root among them; each kept parent may have one "other" child beside them.
+//! By the other rules every node stays that weighs as much as the smallest kept one: that is what Pyroscope's clients
+//! know, but of many equal nodes all stay.
 
 use std::{cmp::Ordering, collections::BinaryHeap};
 
@@ -24,6 +26,50 @@ pub(crate) struct Shape<'a, W> {
     pub table: &'a NameTable,
 }
 
+/// How many nodes an answer keeps. A plain number is [`NodeLimit::exactly`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NodeLimit {
+    max: usize,
+    equal: Equal,
+}
+
+/// What becomes of nodes that weigh as much as the smallest kept one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Equal {
+    /// So many of them stay that the count is met.
+    Chosen,
+    /// All stay; the root is not counted.
+    Kept,
+    /// All stay; the root is counted.
+    KeptWithRoot,
+}
+
+impl NodeLimit {
+    /// That many, the root among them; 0 = all.
+    #[must_use]
+    pub fn exactly(max: usize) -> Self {
+        Self { max, equal: Equal::Chosen }
+    }
+
+    /// That many beside the root, and every further node as large as the smallest of them; 0 = all.
+    #[must_use]
+    pub fn at_least(max: usize) -> Self {
+        Self { max, equal: Equal::Kept }
+    }
+
+    /// As [`NodeLimit::at_least`], with the root among them.
+    #[must_use]
+    pub fn at_least_with_root(max: usize) -> Self {
+        Self { max, equal: Equal::KeptWithRoot }
+    }
+}
+
+impl From<usize> for NodeLimit {
+    fn from(max: usize) -> Self {
+        Self::exactly(max)
+    }
+}
+
 /// What a cut keeps.
 pub(crate) struct Cut {
     /// Kept nodes, parents first.
@@ -32,22 +78,34 @@ pub(crate) struct Cut {
     pub left_out: u64,
 }
 
-/// Decides which nodes stay; `nodes_max` 0 = all.
-pub(crate) fn cut<W: Copy + Ord + Default>(shape: &Shape<'_, W>, nodes_max: usize) -> Cut {
+/// Decides which nodes stay.
+pub(crate) fn cut<W: Copy + Ord + Default>(shape: &Shape<'_, W>, limit: NodeLimit) -> Cut {
     let nothing = W::default();
     let live = || (1..shape.weights.len()).filter(|&node| shape.weights[node] != nothing);
     let live_count = 1 + live().count();
-    if nodes_max == 0 || live_count <= nodes_max {
+    // The root is there in any case and is counted from here on.
+    let nodes_max = match limit.equal {
+        Equal::Chosen | Equal::KeptWithRoot => limit.max,
+        Equal::Kept => limit.max.saturating_add(1),
+    };
+    if limit.max == 0 || live_count <= nodes_max {
         let kept = std::iter::once(0).chain(live()).filter_map(|node| u32::try_from(node).ok()).collect();
         return Cut { kept, left_out: 0 };
     }
-    // The root is there in any case; of the others as many as are left.
+    // Of the others as many as are left.
     let wanted = nodes_max - 1;
     let mut kept = vec![0_u32];
-    if wanted > 0 {
+    let threshold = if wanted > 0 {
         let mut weights: Vec<W> = live().map(|node| shape.weights[node]).collect();
         let (_, threshold, _) = weights.select_nth_unstable_by(wanted - 1, |left, right| right.cmp(left));
-        let threshold = *threshold;
+        *threshold
+    } else {
+        shape.weights[0]
+    };
+    if limit.equal != Equal::Chosen {
+        let large = live().filter(|&node| shape.weights[node] >= threshold);
+        kept.extend(large.filter_map(|node| u32::try_from(node).ok()));
+    } else if wanted > 0 {
         let larger = live().filter(|&node| shape.weights[node] > threshold);
         kept.extend(larger.filter_map(|node| u32::try_from(node).ok()));
         add_tied(shape, threshold, nodes_max - kept.len(), &mut kept);

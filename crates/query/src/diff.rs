@@ -7,11 +7,12 @@
 use crate::{
     Answer, AnswerStats, Control, Engine, NameMode, QueryError, QueryResult, Selection,
     amount::Amount,
-    cut::{Placed, Shape, cut, place, rest_of},
+    cut::{NodeLimit, Placed, Shape, cut, place, rest_of},
     flame::{AnswerNames, Rest, Slots, others, whole, whole_numbers},
     merge::{Joined, MergeContext, Rolled, pruning_of, unsymbolised},
     plan::Plan,
     progress::Progress,
+    stack_filter::StackFilter,
 };
 
 /// One node of a comparison; a side without it has zeros.
@@ -60,9 +61,10 @@ impl Engine {
         left: &Selection,
         right: &Selection,
         mode: NameMode,
-        nodes_max: usize,
+        nodes_max: impl Into<NodeLimit>,
         control: &Control,
     ) -> QueryResult<DiffTree> {
+        let limit = nodes_max.into();
         let mut progress = self.progress(control);
         let mut plans = [self.plan(left, &progress)?, self.plan(right, &progress)?];
         if let (Some(left), Some(right)) = (&plans[0].profile_type, &plans[1].profile_type)
@@ -71,12 +73,12 @@ impl Engine {
             let reason = format!("the sides are of different profile types, {left} and {right}");
             return Err(QueryError::invalid("profile_type", reason));
         }
-        let call_sites = [&*left.call_site, &*right.call_site];
+        let stacks = [left.stacks(), right.stacks()];
         let wide = plans.iter().any(Plan::needs_wide);
         let data = if wide {
-            self.diff_plans::<i128>(&mut plans, call_sites, mode, nodes_max, &mut progress)?
+            self.diff_plans::<i128>(&mut plans, stacks, mode, limit, &mut progress)?
         } else {
-            self.diff_plans::<i64>(&mut plans, call_sites, mode, nodes_max, &mut progress)?
+            self.diff_plans::<i64>(&mut plans, stacks, mode, limit, &mut progress)?
         };
         let [left, right] = plans;
         Ok(Answer { data, stats: progress.stats(both(left.stats, right.stats)) })
@@ -85,14 +87,14 @@ impl Engine {
     fn diff_plans<T: Amount>(
         &self,
         plans: &mut [Plan<'_>; 2],
-        call_sites: [&[String]; 2],
+        stacks: [StackFilter<'_>; 2],
         mode: NameMode,
-        nodes_max: usize,
+        limit: NodeLimit,
         progress: &mut Progress<'_>,
     ) -> Result<DiffTree, QueryError> {
         let mut joined: Joined<T> = Joined::new(2);
-        for (column, (plan, call_site)) in plans.iter_mut().zip(call_sites).enumerate() {
-            let mut context = MergeContext { cache: &self.trees, mode, call_site, progress };
+        for (column, (plan, stacks)) in plans.iter_mut().zip(stacks).enumerate() {
+            let mut context = MergeContext { cache: &self.trees, mode, stacks, progress };
             let pruning = pruning_of(plan, mode)?;
             for position in 0..plan.parts.len() {
                 joined.add_part(plan, position, column, &pruning, &mut context)?;
@@ -101,7 +103,7 @@ impl Engine {
         }
         joined.names.sort();
         let columns = [joined.take_column(0), joined.take_column(1)];
-        compare(plans, &joined, columns, nodes_max)
+        compare(plans, &joined, columns, limit)
     }
 }
 
@@ -110,7 +112,7 @@ fn compare<T: Amount>(
     plans: &mut [Plan<'_>; 2],
     joined: &Joined<T>,
     columns: [Vec<T>; 2],
-    nodes_max: usize,
+    limit: NodeLimit,
 ) -> Result<DiffTree, QueryError> {
     let has_negative = plans.iter().any(|plan| plan.has_negative);
     let sides = columns.map(|selfs| Rolled::new(joined.paths.parents(), selfs, has_negative));
@@ -122,7 +124,7 @@ fn compare<T: Amount>(
     let weights: Vec<i128> = pairs.map(|(left, right)| scaled(left, 0).max(scaled(right, 1))).collect();
     let (parents, names) = (joined.paths.parents(), joined.paths.names());
     let shape = Shape { parents, names, weights: &weights, table: &joined.names };
-    let cut = cut(&shape, nodes_max);
+    let cut = cut(&shape, limit);
     let rest = [0, 1].map(|side: usize| others(&shape, &cut.kept, views[side].selfs, views[side].totals));
     let placed = place(&shape, &cut, |slot| rest.iter().any(|rest| rest[slot] != T::default()));
     let slots = Slots::new(&cut.kept, weights.len());

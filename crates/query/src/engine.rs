@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use block::Dataset;
-use profile::{Tenant, TimeRange};
+use profile::{Tenant, TimeRange, Timestamp};
 
 use crate::{
     AnswerStats, Control, QueryError, Selection,
@@ -98,6 +98,21 @@ impl Engine {
                     datasets.append(&mut view.datasets);
                 }
                 Ok(datasets)
+            }
+        }
+    }
+
+    /// Start of a tenant's earliest and latest profile.
+    pub(crate) fn bounds_of(&self, tenant: &Tenant) -> Option<(Timestamp, Timestamp)> {
+        match &self.source {
+            Source::Store(store) => store.time_bounds(tenant),
+            Source::Fixed(datasets) => {
+                let times = datasets
+                    .iter()
+                    .flat_map(|dataset| (0..dataset.profile_count()).map(|at| dataset.profile(at).time));
+                times
+                    .map(|time| (time, time))
+                    .reduce(|(first, last), (from, to)| (first.min(from), last.max(to)))
             }
         }
     }

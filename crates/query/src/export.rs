@@ -8,9 +8,10 @@ use profile::{LocationIndex, Profile, ProfileId, ProfileType, Tenant, TimeRange,
 use crate::{
     Answer, AnswerStats, Control, Engine, ProfileItem, QueryError, QueryResult, Selection, TypeSelector,
     amount::{Amount as _, Scale},
+    events::inside_of,
     limits,
     plan::{Picked, Plan, PlanPart, Sums, default_sample_type, plan_type},
-    profile_builder::{Nodes, ProfileBuilder},
+    profile_builder::{GoPgo, Nodes, ProfileBuilder},
     profile_tables::{MappingRule, Tables, Translation, position},
     profile_types::{Columns, Resolved, resolve, type_of_nothing},
     progress::Progress,
@@ -52,6 +53,19 @@ impl Engine {
     /// # Errors
     /// See [`QueryError`].
     pub fn pprof(&self, selection: &Selection, control: &Control) -> QueryResult<Vec<u8>> {
+        self.pprof_trimmed(selection, None, control)
+    }
+
+    /// As [`Engine::pprof`], with stacks trimmed for Go's compiler where that is asked for.
+    ///
+    /// # Errors
+    /// See [`QueryError`].
+    pub fn pprof_trimmed(
+        &self,
+        selection: &Selection,
+        trim: Option<GoPgo>,
+        control: &Control,
+    ) -> QueryResult<Vec<u8>> {
         let mut progress = self.progress(control);
         // One view for all columns: a profile that arrives meanwhile is in all of them or in none.
         let datasets = self.datasets(&selection.tenants, selection.range)?;
@@ -82,7 +96,7 @@ impl Engine {
         };
         let columns = if all { columns_of(&parts, &chosen) } else { vec![chosen] };
         drop(parts);
-        self.merged(&datasets, selection, columns, &mut progress)
+        self.merged(&datasets, selection, columns, trim, &mut progress)
     }
 
     /// Merges columns one after the other into one profile.
@@ -91,19 +105,18 @@ impl Engine {
         datasets: &[Arc<dyn Dataset>],
         selection: &Selection,
         columns: Vec<ProfileType>,
+        trim: Option<GoPgo>,
         progress: &mut Progress<'_>,
     ) -> QueryResult<Vec<u8>> {
         let mut builder = ProfileBuilder::new(columns.clone());
+        builder.trim(trim);
         let mut stats = AnswerStats::default();
         for (column, profile_type) in columns.into_iter().enumerate() {
             let parts = scan(datasets.to_vec(), selection, progress)?;
             let mut plan = plan_type(parts, profile_type, selection.aggregation, Sums::One)?;
             builder.set_denominator(column, plan.denominator);
             for part in &plan.parts {
-                let inside = match selection.call_site.as_slice() {
-                    [] => None,
-                    call_site => Some(crate::timeline::below_call_site(self, part, call_site)?),
-                };
+                let inside = inside_of(self, part, selection.stacks(), progress)?;
                 let symbols = part.dataset.symbols()?;
                 let mut adding = Adding {
                     plan: &plan,
@@ -131,7 +144,7 @@ struct Adding<'a, 'p> {
     plan: &'a Plan<'a>,
     part: &'a PlanPart<'a>,
     column: usize,
-    /// For each node whether its stack begins with the call site.
+    /// For each node whether its stack is asked for.
     inside: Option<Vec<bool>>,
     nodes: Nodes<'a>,
     builder: &'a mut ProfileBuilder,

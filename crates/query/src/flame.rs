@@ -3,7 +3,7 @@
 use crate::{
     Answer, Control, Engine, NameMode, QueryError, QueryResult, Selection,
     amount::{Amount, divide_rounded},
-    cut::{OTHER, Placed, Shape, cut, place, rest_of},
+    cut::{NodeLimit, OTHER, Placed, Shape, cut, place, rest_of},
     limits,
     merge::{MergeContext, TreeView, unsymbolised, with_tree},
     name_table::NameTable,
@@ -94,8 +94,8 @@ pub fn nodes_max(asked: Option<i64>, default: usize) -> Result<usize, QueryError
 }
 
 impl Engine {
-    /// Merged tree with at most `nodes_max` nodes and exact "other" nodes beside them, at most one per node kept (D9);
-    /// 0 = no cut.
+    /// Merged tree with as many nodes as the limit says and exact "other" nodes beside them, at most one per node kept
+    /// (D9); 0 = no cut.
     ///
     /// # Errors
     /// See [`QueryError`].
@@ -103,9 +103,10 @@ impl Engine {
         &self,
         selection: &Selection,
         mode: NameMode,
-        nodes_max: usize,
+        nodes_max: impl Into<NodeLimit>,
         control: &Control,
     ) -> QueryResult<FlameTree> {
+        let limit = nodes_max.into();
         let mut progress = self.progress(control);
         let mut plan = self.plan(selection, &progress)?;
         if plan.parts.is_empty() {
@@ -113,20 +114,12 @@ impl Engine {
             return Ok(Answer { data: FlameTree::empty(unit), stats: plan.stats });
         }
         let wide = plan.needs_wide();
-        let mut context = MergeContext {
-            cache: &self.trees,
-            mode,
-            call_site: &selection.call_site,
-            progress: &mut progress,
-        };
+        let mut context =
+            MergeContext { cache: &self.trees, mode, stacks: selection.stacks(), progress: &mut progress };
         let data = if wide {
-            with_tree(&mut plan, &mut context, |tree: &TreeView<'_, i128>, plan| {
-                finish(tree, plan, nodes_max)
-            })?
+            with_tree(&mut plan, &mut context, |tree: &TreeView<'_, i128>, plan| finish(tree, plan, limit))?
         } else {
-            with_tree(&mut plan, &mut context, |tree: &TreeView<'_, i64>, plan| {
-                finish(tree, plan, nodes_max)
-            })?
+            with_tree(&mut plan, &mut context, |tree: &TreeView<'_, i64>, plan| finish(tree, plan, limit))?
         };
         Ok(Answer { data, stats: progress.stats(plan.stats) })
     }
@@ -136,11 +129,11 @@ impl Engine {
 fn finish<T: Amount>(
     tree: &TreeView<'_, T>,
     plan: &mut Plan<'_>,
-    nodes_max: usize,
+    limit: NodeLimit,
 ) -> Result<FlameTree, QueryError> {
     let shape =
         Shape { parents: tree.parents, names: tree.names, weights: tree.weights(), table: tree.table };
-    let cut = cut(&shape, nodes_max);
+    let cut = cut(&shape, limit);
     let others = others(&shape, &cut.kept, tree.selfs, tree.totals);
     let placed = place(&shape, &cut, |slot| others[slot] != T::default());
     let slots = Slots::new(&cut.kept, tree.parents.len());

@@ -2,7 +2,8 @@
 //!
 //! The way of a query: parse a selector ([`Selector`]) → take a view of the store and choose profiles (`scan`) → resolve
 //! the profile type and pick columns (`plan`) → add values per node, join by display name, roll up (`merge`, `display`) →
-//! one exact cut (`cut`) → the answer (`flame`, `table`, `diff`, `timeline`, `labels`, `listing`, `export`).
+//! one exact cut (`cut`) → the answer (`flame`, `table`, `diff`, `dot`, `timeline`, `points`, `heatmap`, `labels`,
+//! `listing`, `overview`, `export`).
 //!
 //! Beside it stands what is asked of every profile as it comes ([`Counting`]).
 //!
@@ -16,17 +17,22 @@ mod cut;
 mod diff;
 mod display;
 mod display_cache;
+mod dot;
 mod engine;
 mod error;
+mod events;
 mod export;
 mod flame;
+mod heatmap;
 mod labels;
 pub mod limits;
 mod listing;
 mod merge;
 mod name_table;
+mod overview;
 mod path_table;
 mod plan;
+mod points;
 mod profile_builder;
 mod profile_tables;
 mod profile_types;
@@ -36,20 +42,27 @@ mod row_filter;
 mod scan;
 mod selection;
 mod selector;
+mod stack_filter;
 mod table;
 mod timeline;
 
 pub use answer::{Answer, AnswerStats, NameMode};
 pub use cardinality::{Cardinality, LabelCardinality};
 pub use counting::{CountQuery, Counting, CountingCache, Group};
+pub use cut::NodeLimit;
 pub use diff::{DiffNode, DiffTree};
 pub use engine::{Engine, EngineOptions};
 pub use error::{QueryError, QueryResult};
 pub use flame::{FlameNode, FlameTree, Rest, nodes_max};
+pub use heatmap::{HeatmapCell, HeatmapSeries, HeatmapSlot};
 pub use listing::{ProfileItem, ServiceItem};
+pub use overview::{QueryScope, Scopes};
+pub use points::{Exemplar, Exemplars, PointSeries, PointsQuestion, SeriesPoint};
+pub use profile_builder::GoPgo;
 pub use profile_types::{SHORT_FORMS, ShortForm, UnitClass};
 pub use selection::{Aggregation, Control, Selection, SpanFilter, TypeSelector};
 pub use selector::{MatchOperator, Matcher, Selector};
+pub use stack_filter::{FrameFilter, FrameRules};
 pub use table::{CallersTable, FunctionSide, TopRow, TopTable};
 pub use timeline::{StepRange, Timeline, TimelineSeries};
 

@@ -58,3 +58,30 @@ pub const FLAME_NODES_DEFAULT: usize = 8_192;
 
 /// Nodes of a flame graph at most (C086): more is not looked at, and an answer of that size is some 50 MB.
 pub const FLAME_NODES_MAX: usize = 1_048_576;
+
+/// Names of a frame filter. People write a handful; each is compared with every function name.
+pub const FRAME_NAMES_MAX: usize = 1_024;
+
+/// Patterns of a frame filter: each is tried on every function name, of which a large service has a hundred thousand.
+pub const FRAME_PATTERNS_MAX: usize = 64;
+
+/// Names and patterns of a frame filter that must be on one stack: one bit each in a 64-bit number per node.
+pub const FRAME_INCLUDES_MAX: usize = 64;
+
+/// Names or nodes between two looks at deadline and cancellation.
+pub const NAMES_PER_CHECK: usize = 4_096;
+
+/// Functions of a call site; no stack is deeper.
+pub const CALL_SITE_MAX: usize = 16_384;
+
+/// Spans or traces that one query may name; each row is looked up among them.
+pub const SPANS_MAX: usize = 16_384;
+
+/// Exemplars of one answer; each holds the labels of its profile. More points than this are looked at by nobody one by one.
+pub const EXEMPLARS_MAX: usize = 50_000;
+
+/// Functions of a call graph in DOT where nothing else is asked for: more cannot be read on a page.
+pub const DOT_NODES_DEFAULT: usize = 100;
+
+/// Bands that a heat map divides values into, as Pyroscope.
+pub const HEATMAP_BANDS: u32 = 20;

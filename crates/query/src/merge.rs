@@ -23,6 +23,7 @@ use crate::{
     progress::Progress,
     pruning::PruningKey,
     row_filter::text,
+    stack_filter::StackFilter,
 };
 
 /// A merged tree for reading. Parents stand before children; nodes that no row reached have zeros.
@@ -55,8 +56,8 @@ pub(crate) struct MergeContext<'a, 'p> {
     pub cache: &'a DisplayCache,
     /// How functions are named.
     pub mode: NameMode,
-    /// Only stacks that begin with these names.
-    pub call_site: &'a [String],
+    /// Only these stacks.
+    pub stacks: StackFilter<'a>,
     /// Deadline and budget.
     pub progress: &'a mut Progress<'p>,
 }
@@ -159,8 +160,8 @@ fn with_display<'p, 'c, 'd, T: Amount, R>(
         progress: context.progress,
     };
     sums.add_part(&plan.parts[position])?;
-    if !context.call_site.is_empty() {
-        let inside = at_call_site(tree.paths(), tree.names(), context.call_site);
+    if !context.stacks.is_empty() {
+        let inside = context.stacks.inside(tree.paths(), tree.names(), context.progress)?;
         for (value, _) in selfs.iter_mut().zip(inside).filter(|(_, inside)| !inside) {
             *value = T::default();
         }
@@ -322,24 +323,6 @@ impl<T: Amount> Joined<T> {
         values.resize(self.paths.len(), T::default());
         values
     }
-}
-
-/// For each node whether it stands at or below the path of these names.
-pub(crate) fn at_call_site(paths: &PathTable, names: &NameTable, call_site: &[String]) -> Vec<bool> {
-    const OUTSIDE: u32 = u32::MAX;
-    let wanted: Vec<Vec<u32>> = call_site.iter().map(|name| names.with_text(name)).collect();
-    // How many names of the path each node has behind it.
-    let mut matched = vec![0_u32; paths.len()];
-    for node in 1..paths.len() {
-        let above = matched[paths.parents()[node] as usize];
-        matched[node] = match wanted.get(above as usize) {
-            _ if above == OUTSIDE => OUTSIDE,
-            None => above,
-            Some(names) if names.contains(&paths.names()[node]) => above + 1,
-            Some(_) => OUTSIDE,
-        };
-    }
-    matched.into_iter().map(|matched| matched != OUTSIDE && matched as usize == wanted.len()).collect()
 }
 
 /// The drop and keep expressions of the first profile, as pprof takes them when it merges.

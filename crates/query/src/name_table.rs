@@ -67,11 +67,6 @@ impl NameTable {
         self.names.len()
     }
 
-    /// Positions of all names with this text.
-    pub fn with_text(&self, text: &str) -> Vec<u32> {
-        (0..).zip(&self.names).filter(|(_, name)| *name.text == *text).map(|(position, _)| position).collect()
-    }
-
     /// Whether some name stands for a frame without one.
     pub fn has_unsymbolised(&self) -> bool {
         self.has_unsymbolised
@@ -130,6 +125,5 @@ mod tests {
         assert_eq!(names.intern(name("b", "")), b);
         names.sort();
         assert!(names.rank(a) < names.rank(scoped) && names.rank(scoped) < names.rank(b));
-        assert_eq!(names.with_text("a"), [a, scoped]);
     }
 }

@@ -30,6 +30,16 @@ pub(crate) struct ProfileBuilder {
     seen: Set<ProfileId>,
     first: Option<Timestamp>,
     comments: Vec<StringIndex>,
+    trim: Option<GoPgo>,
+}
+
+/// What is left of stacks in a profile for Go's compiler, which looks at the innermost calls alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GoPgo {
+    /// Innermost locations that stay; 0 = all.
+    pub keep_locations: u32,
+    /// Whether samples of one called function are one, wherever in its code they were taken.
+    pub aggregate_callees: bool,
 }
 
 /// What the nodes and label sets of one dataset have become.
@@ -78,7 +88,13 @@ impl ProfileBuilder {
             seen: Set::default(),
             first: None,
             comments: Vec::new(),
+            trim: None,
         }
+    }
+
+    /// Trims stacks as Go's compiler wants them.
+    pub fn trim(&mut self, trim: Option<GoPgo>) {
+        self.trim = trim;
     }
 
     /// What the values of a column are divided by at the end.
@@ -127,7 +143,11 @@ impl ProfileBuilder {
 
     /// Adds to the sample of a node ([`NONE`] = no stack) and a label set.
     pub fn add(&mut self, nodes: &mut Nodes<'_>, node: u32, label_set: u32, column: usize, value: i128) {
-        let stack = if node == NONE { ROOT } else { self.stack(nodes, node) };
+        let stack = match self.trim {
+            _ if node == NONE => ROOT,
+            None => self.stack(nodes, node),
+            Some(trim) => self.trimmed_stack(nodes, node, trim),
+        };
         let labels = self.labels(nodes, label_set);
         let width = self.types.len();
         let next = position(self.keys.len());
@@ -160,6 +180,28 @@ impl ProfileBuilder {
             nodes.stacks[at as usize] = known;
         }
         known
+    }
+
+    /// The innermost part of the stack of a node.
+    fn trimmed_stack(&mut self, nodes: &mut Nodes<'_>, leaf: u32, trim: GoPgo) -> u32 {
+        if nodes.stacks[leaf as usize] != NONE {
+            return nodes.stacks[leaf as usize];
+        }
+        let mut kept = Vec::new();
+        let mut node = leaf;
+        while node != NONE && (trim.keep_locations == 0 || kept.len() < trim.keep_locations as usize) {
+            let walked = nodes.symbols.symbols.node(node);
+            kept.push(if trim.aggregate_callees && node == leaf {
+                self.tables.callee(&mut nodes.symbols, walked.location)
+            } else {
+                self.tables.location(&mut nodes.symbols, walked.location)
+            });
+            node = walked.parent;
+        }
+        let stack = kept.iter().rev().fold(ROOT, |stack, location| self.stacks.child(stack, location.0));
+        // Only of leaves: with trimmed stacks a caller's stack is no part of its callee's.
+        nodes.stacks[leaf as usize] = stack;
+        stack
     }
 
     fn labels(&mut self, nodes: &mut Nodes<'_>, label_set: u32) -> u32 {

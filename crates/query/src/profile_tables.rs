@@ -49,6 +49,7 @@ pub(crate) struct Translation<'a> {
     functions: Map<u32, FunctionIndex>,
     mappings: Map<u32, (MappingIndex, u64)>,
     locations: Map<u32, LocationIndex>,
+    callees: Map<u32, LocationIndex>,
 }
 
 impl<'a> Translation<'a> {
@@ -60,6 +61,7 @@ impl<'a> Translation<'a> {
             functions: Map::default(),
             mappings: Map::default(),
             locations: Map::default(),
+            callees: Map::default(),
         }
     }
 }
@@ -167,13 +169,36 @@ impl Tables {
         if let Some(&known) = from.locations.get(&id) {
             return known;
         }
+        let index = self.new_location(from, id, false);
+        from.locations.insert(id, index);
+        index
+    }
+
+    /// A location of a dataset as the place that is called: without address and, in its innermost function, without
+    /// line, so that calls of one function are one whatever happens within it. Without functions it stays as it is.
+    pub fn callee(&mut self, from: &mut Translation<'_>, id: u32) -> LocationIndex {
+        if let Some(&known) = from.callees.get(&id) {
+            return known;
+        }
+        let index = self.new_location(from, id, true);
+        from.callees.insert(id, index);
+        index
+    }
+
+    fn new_location(&mut self, from: &mut Translation<'_>, id: u32, as_callee: bool) -> LocationIndex {
         let stored = from.symbols.location(id);
+        let as_callee = as_callee && stored.lines_length > 0;
         let (mapping, moved) = self.mapping(from, stored.mapping);
-        let address = if stored.address == 0 { 0 } else { stored.address.wrapping_add(moved) };
+        let address = match stored.address {
+            0 => 0,
+            _ if as_callee => 0,
+            address => address.wrapping_add(moved),
+        };
         let lines: Box<[(FunctionIndex, i64, i64)]> = (0..stored.lines_length)
             .map(|number| {
                 let line = from.symbols.line(stored.lines_start + number);
-                (self.function(from, line.function), line.line, line.column)
+                let function = self.function(from, line.function);
+                if as_callee && number == 0 { (function, 0, 0) } else { (function, line.line, line.column) }
             })
             .collect();
         if self.rule == MappingRule::Joined
@@ -184,25 +209,21 @@ impl Tables {
         }
         let next = LocationIndex(position(self.columns.locations.len()));
         let key = (mapping, address, stored.is_folded, lines);
-        let index = match self.locations.get(&key) {
-            Some(&known) => known,
-            None => {
-                let lines_start = position(self.columns.lines.len());
-                let written = key.3.iter().map(|&(function, line, column)| Line { function, line, column });
-                self.columns.lines.extend(written);
-                self.columns.locations.push(Location {
-                    mapping,
-                    address,
-                    lines_start,
-                    lines_length: stored.lines_length,
-                    is_folded: stored.is_folded,
-                });
-                self.locations.insert(key, next);
-                next
-            }
-        };
-        from.locations.insert(id, index);
-        index
+        if let Some(&known) = self.locations.get(&key) {
+            return known;
+        }
+        let lines_start = position(self.columns.lines.len());
+        let written = key.3.iter().map(|&(function, line, column)| Line { function, line, column });
+        self.columns.lines.extend(written);
+        self.columns.locations.push(Location {
+            mapping,
+            address,
+            lines_start,
+            lines_length: stored.lines_length,
+            is_folded: stored.is_folded,
+        });
+        self.locations.insert(key, next);
+        next
     }
 
     /// A label set of a dataset.

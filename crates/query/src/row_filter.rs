@@ -20,7 +20,31 @@ pub(crate) struct RowFilter<'a> {
     deferred: Vec<usize>,
     label_sets: Vec<bool>,
     link_matchers: Vec<&'a Matcher>,
-    spans: &'a SpanFilter,
+    spans: Spans,
+}
+
+/// A [`SpanFilter`] for looking up, sorted.
+#[derive(Clone, Debug)]
+enum Spans {
+    All,
+    Spans(Vec<[u8; 8]>),
+    Traces(Vec<[u8; 16]>),
+}
+
+impl Spans {
+    fn new(filter: &SpanFilter) -> Self {
+        let mut spans = match filter {
+            SpanFilter::None => Self::All,
+            SpanFilter::Spans(spans) => Self::Spans(spans.clone()),
+            SpanFilter::Traces(traces) => Self::Traces(traces.clone()),
+        };
+        match &mut spans {
+            Self::All => {}
+            Self::Spans(spans) => spans.sort_unstable(),
+            Self::Traces(traces) => traces.sort_unstable(),
+        }
+        spans
+    }
 }
 
 impl<'a> RowFilter<'a> {
@@ -29,7 +53,7 @@ impl<'a> RowFilter<'a> {
         dataset: &dyn Dataset,
         matchers: &'a [Matcher],
         deferred: &[usize],
-        spans: &'a SpanFilter,
+        spans: &SpanFilter,
         progress: &Progress<'_>,
     ) -> Result<Self, QueryError> {
         let is_link = |position: &&usize| matches!(matchers[**position].name(), SPAN_LABEL | TRACE_LABEL);
@@ -58,7 +82,12 @@ impl<'a> RowFilter<'a> {
                 label_sets.push(is_accepted);
             }
         }
-        Ok(Self { deferred: deferred.to_vec(), label_sets, link_matchers: of_links, spans })
+        Ok(Self {
+            deferred: deferred.to_vec(),
+            label_sets,
+            link_matchers: of_links,
+            spans: Spans::new(spans),
+        })
     }
 
     /// Whether it stands for these matchers.
@@ -69,7 +98,7 @@ impl<'a> RowFilter<'a> {
     /// Whether no row can be left out.
     pub fn takes_all(&self) -> bool {
         self.link_matchers.is_empty()
-            && matches!(self.spans, SpanFilter::None)
+            && matches!(self.spans, Spans::All)
             && self.label_sets.iter().all(|&accepted| accepted)
     }
 
@@ -91,10 +120,10 @@ impl<'a> RowFilter<'a> {
     }
 
     fn accepts_link(&self, link: Link) -> bool {
-        let in_spans = match self.spans {
-            SpanFilter::None => true,
-            SpanFilter::Spans(spans) => spans.contains(&link.span_id),
-            SpanFilter::Traces(traces) => traces.contains(&link.trace_id),
+        let in_spans = match &self.spans {
+            Spans::All => true,
+            Spans::Spans(spans) => spans.binary_search(&link.span_id).is_ok(),
+            Spans::Traces(traces) => traces.binary_search(&link.trace_id).is_ok(),
         };
         in_spans
             && self.link_matchers.iter().all(|matcher| {

@@ -7,7 +7,7 @@ use std::{
 
 use profile::{ProfileId, ProfileType, Tenant, TimeRange};
 
-use crate::Selector;
+use crate::{FrameFilter, Selector, stack_filter::StackFilter};
 
 /// Which profile type is asked for.
 #[derive(Clone, Debug, Default)]
@@ -62,6 +62,8 @@ pub struct Selection {
     pub spans: SpanFilter,
     /// Only stacks that begin (at the root) with these function names; empty = all.
     pub call_site: Vec<String>,
+    /// Only stacks with some functions, or without some.
+    pub frames: FrameFilter,
     /// How instant types are put together.
     pub aggregation: Aggregation,
 }
@@ -88,7 +90,15 @@ impl Default for Selection {
             profile_ids: Vec::new(),
             spans: SpanFilter::None,
             call_site: Vec::new(),
+            frames: FrameFilter::default(),
             aggregation: Aggregation::Native,
         }
+    }
+}
+
+impl Selection {
+    /// Which stacks are asked for.
+    pub(crate) fn stacks(&self) -> StackFilter<'_> {
+        StackFilter { call_site: &self.call_site, frames: &self.frames }
     }
 }

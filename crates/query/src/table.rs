@@ -77,12 +77,8 @@ impl Engine {
             return Ok(Answer { data, stats: plan.stats });
         }
         let wide = plan.needs_wide();
-        let mut context = MergeContext {
-            cache: &self.trees,
-            mode,
-            call_site: &selection.call_site,
-            progress: &mut progress,
-        };
+        let mut context =
+            MergeContext { cache: &self.trees, mode, stacks: selection.stacks(), progress: &mut progress };
         let data = if wide {
             with_tree(&mut plan, &mut context, |tree: &TreeView<'_, i128>, plan| top(tree, plan))?
         } else {
@@ -109,12 +105,8 @@ impl Engine {
             return Ok(Answer { data, stats: plan.stats });
         }
         let wide = plan.needs_wide();
-        let mut context = MergeContext {
-            cache: &self.trees,
-            mode,
-            call_site: &selection.call_site,
-            progress: &mut progress,
-        };
+        let mut context =
+            MergeContext { cache: &self.trees, mode, stacks: selection.stacks(), progress: &mut progress };
         let data = if wide {
             with_tree(&mut plan, &mut context, |tree: &TreeView<'_, i128>, plan| {
                 callers(tree, plan, function)
@@ -136,13 +128,15 @@ impl CallersTable {
 }
 
 /// One step of a walk over a tree.
-enum Step {
+pub(crate) enum Step {
+    /// Into a node.
     Enter(u32),
+    /// Out of a node and all below it.
     Leave(u32),
 }
 
 /// Walks all nodes that rows reached, callers first, without recursion (C026).
-fn walk<T: Amount>(tree: &TreeView<'_, T>, mut visit: impl FnMut(Step)) {
+pub(crate) fn walk<T: Amount>(tree: &TreeView<'_, T>, mut visit: impl FnMut(Step)) {
     const NO_NODE: u32 = u32::MAX;
     let weights = tree.weights();
     let mut first_child = vec![NO_NODE; tree.parents.len()];

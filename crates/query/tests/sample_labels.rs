@@ -122,6 +122,12 @@ impl Dataset for Watched {
     fn rows(&self, profile: u32, rows: &mut Rows) -> Result<u64, BlockError> {
         self.inner.rows(profile, rows)
     }
+    fn row_bytes(&self, profile: u32) -> u64 {
+        self.inner.row_bytes(profile)
+    }
+    fn is_in_file(&self) -> bool {
+        self.inner.is_in_file()
+    }
     fn symbol_bytes(&self) -> u64 {
         self.inner.symbol_bytes()
     }

@@ -262,6 +262,12 @@ impl Store {
         self.shared.view(tenant, range)
     }
 
+    /// Start of the tenant's earliest and latest profile; `None` where there is none. Reads no block.
+    #[must_use]
+    pub fn time_bounds(&self, tenant: &Tenant) -> Option<(Timestamp, Timestamp)> {
+        self.shared.time_bounds(tenant)
+    }
+
     /// The tenant's attachments of a range, sorted by time.
     ///
     /// # Errors

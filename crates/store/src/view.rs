@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use block::{BlockError, Dataset};
-use profile::{ProfileId, Tenant, TimeRange};
+use profile::{ProfileId, Tenant, TimeRange, Timestamp};
 
 use crate::{Attachment, StoreError, store::Shared};
 
@@ -35,6 +35,20 @@ impl Shared {
             view.datasets.extend(generation.datasets(tenant));
         }
         view
+    }
+
+    /// See [`crate::Store::time_bounds`].
+    pub(crate) fn time_bounds(&self, tenant: &Tenant) -> Option<(Timestamp, Timestamp)> {
+        let published = self.published();
+        let blocks = published.blocks.iter().filter(|open| open.entry.touches(tenant, TimeRange::ALL));
+        let of_blocks =
+            blocks.map(|open| (Timestamp(open.entry.time_first), Timestamp(open.entry.time_last)));
+        let generations = published.sealed.iter().chain([&published.live]);
+        let of_heads = generations.flat_map(|generation| generation.datasets(tenant)).flat_map(|head| {
+            let times: Vec<Timestamp> = (0..head.profile_count()).map(|at| head.profile(at).time).collect();
+            times.into_iter().map(|time| (time, time))
+        });
+        of_blocks.chain(of_heads).reduce(|(first, last), (from, to)| (first.min(from), last.max(to)))
     }
 
     /// See [`crate::Store::attachments`].

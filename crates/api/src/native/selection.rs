@@ -40,6 +40,7 @@ pub(crate) fn sided(
         profile_ids: ids(parameters)?,
         spans: spans(parameters)?,
         call_site: parameters.many("call_site").map(str::to_owned).collect(),
+        frames: query::FrameFilter::default(),
         aggregation: parameters.word("agg", &AGGREGATIONS)?.unwrap_or_default(),
     })
 }
@@ -54,6 +55,7 @@ pub(crate) fn everything(state: &ApiState, parameters: &Parameters) -> Result<Se
         profile_ids: Vec::new(),
         spans: SpanFilter::None,
         call_site: Vec::new(),
+        frames: query::FrameFilter::default(),
         aggregation: Aggregation::Native,
     })
 }

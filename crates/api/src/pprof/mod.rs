@@ -118,6 +118,7 @@ fn selection(
         profile_ids: Vec::new(),
         spans: SpanFilter::None,
         call_site: Vec::new(),
+        frames: query::FrameFilter::default(),
         aggregation: Aggregation::Sum,
     })
 }

@@ -119,6 +119,7 @@ pub(super) fn everything(state: &ApiState, parameters: &Parameters) -> Result<Se
         profile_ids: Vec::new(),
         spans: SpanFilter::None,
         call_site: Vec::new(),
+        frames: query::FrameFilter::default(),
         aggregation: Aggregation::Sum,
     })
 }

@@ -274,6 +274,12 @@ impl Dataset for MemoryDataset {
         rows.clone_from(&self.rows[profile as usize]);
         Ok(0)
     }
+    fn row_bytes(&self, profile: u32) -> u64 {
+        self.rows[profile as usize].values.len() as u64 * 8
+    }
+    fn is_in_file(&self) -> bool {
+        false
+    }
     fn symbol_bytes(&self) -> u64 {
         0
     }

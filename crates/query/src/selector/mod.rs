@@ -10,6 +10,7 @@
 mod parse;
 
 use parse::pattern;
+pub(crate) use parse::search_pattern;
 
 use std::fmt;
 

@@ -98,6 +98,13 @@ fn entry(cursor: &mut Cursor<'_>, parsed: &mut Selector) -> Result<(), QueryErro
 
 /// Compiles a pattern, anchored at both ends; a dot matches any character, as in Prometheus.
 pub(crate) fn pattern(text: &str) -> Result<Regex, String> {
+    // Alone first, so that an unbalanced bracket cannot close the group of the anchors.
+    search_pattern(text)?;
+    compiled(&format!("^(?:{text})$"))
+}
+
+/// Compiles a pattern that may fit anywhere in a text.
+pub(crate) fn search_pattern(text: &str) -> Result<Regex, String> {
     if text.len() > limits::PATTERN_BYTES_MAX {
         return Err(format!(
             "the regular expression has {} bytes (at most {} are allowed)",
@@ -105,15 +112,17 @@ pub(crate) fn pattern(text: &str) -> Result<Regex, String> {
             limits::PATTERN_BYTES_MAX
         ));
     }
-    let build = |pattern: &str| {
-        RegexBuilder::new(pattern)
-            .dot_matches_new_line(true)
-            .nest_limit(limits::PATTERN_DEPTH_MAX)
-            .size_limit(limits::PATTERN_COMPILED_BYTES_MAX)
-            .dfa_size_limit(limits::PATTERN_AUTOMATON_BYTES_MAX)
-            .build()
-    };
-    let explained = |error: regex::Error| match error {
+    compiled(text)
+}
+
+fn compiled(pattern: &str) -> Result<Regex, String> {
+    let built = RegexBuilder::new(pattern)
+        .dot_matches_new_line(true)
+        .nest_limit(limits::PATTERN_DEPTH_MAX)
+        .size_limit(limits::PATTERN_COMPILED_BYTES_MAX)
+        .dfa_size_limit(limits::PATTERN_AUTOMATON_BYTES_MAX)
+        .build();
+    built.map_err(|error| match error {
         regex::Error::CompiledTooBig(limit) => {
             format!("the regular expression needs more than {limit} bytes when compiled")
         }
@@ -123,10 +132,7 @@ pub(crate) fn pattern(text: &str) -> Result<Regex, String> {
             let last = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
             format!("not a regular expression: {last}")
         }
-    };
-    // Alone first, so that an unbalanced bracket cannot close the group of the anchors.
-    build(text).map_err(explained)?;
-    build(&format!("^(?:{text})$")).map_err(explained)
+    })
 }
 
 impl<'a> Cursor<'a> {

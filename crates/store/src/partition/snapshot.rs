@@ -117,6 +117,14 @@ impl Dataset for HeadSnapshot {
         Ok(bytes.len() as u64)
     }
 
+    fn row_bytes(&self, profile: u32) -> u64 {
+        self.head_profile(profile).rows.len() as u64
+    }
+
+    fn is_in_file(&self) -> bool {
+        false
+    }
+
     fn symbol_bytes(&self) -> u64 {
         self.partition.tables.bytes() + self.partition.payload_bytes.load(Ordering::Relaxed)
     }
