@@ -165,6 +165,13 @@ impl ApiError {
         }
     }
 
+    /// The same error of a part of a request.
+    #[must_use]
+    pub(crate) fn within(mut self, part: &str) -> Self {
+        self.field = if self.field.is_empty() { part.to_owned() } else { format!("{part}.{}", self.field) };
+        self
+    }
+
     /// Field and message as one sentence.
     #[must_use]
     pub fn text(&self) -> String {

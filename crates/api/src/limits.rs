@@ -95,6 +95,9 @@ pub const LISTED_DEFAULT: u64 = 100;
 /// Most profiles of a listing; who wants more narrows the range.
 pub const LISTED_MAX: u64 = 10_000;
 
+/// Selectors of one listing: they are alternatives, and each is a listing of its own.
+pub const SELECTORS_MAX: usize = 64;
+
 /// Ids that one query may name: more are better said by labels, and each is looked for.
 pub const IDS_MAX: usize = 1024;
 

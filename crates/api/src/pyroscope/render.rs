@@ -8,7 +8,7 @@ use axum::{
 };
 use http::{HeaderMap, header};
 use profile::{TimeRange, Timestamp};
-use query::{Control, Engine, NameMode, Selection, Selector, StepRange, TypeSelector};
+use query::{Control, Engine, NameMode, NodeLimit, Selection, Selector, StepRange, TypeSelector};
 use serde::Serialize;
 
 use super::{
@@ -148,7 +148,8 @@ impl Question {
     }
 
     fn answer(&self, engine: &Engine, control: &Control) -> Result<Rendered, ApiError> {
-        let tree = engine.flame(&self.selection, NameMode::Display, self.nodes_max, control)?;
+        let limit = NodeLimit::at_least(self.nodes_max);
+        let tree = engine.flame(&self.selection, NameMode::Display, limit, control)?;
         let flame = Flamebearer::new(tree.data);
         let timed = Selection { range: self.steps.range, ..self.selection.clone() };
         let whole = engine.timeline(&timed, self.steps, &[], control)?.data;

@@ -4,7 +4,8 @@
 //! hour, one without an end goes to now (D12, C085). Values are summed along time whatever their kind (D7).
 
 use profile::{ProfileId, ProfileType, Tenant, TimeRange, Timestamp};
-use query::{Aggregation, Selection, Selector, SpanFilter, TypeSelector};
+use query::{Aggregation, FrameFilter, FrameRules, GoPgo, Selection, Selector, SpanFilter, TypeSelector};
+use rpc::types::v1 as types;
 
 use crate::{ApiError, limits};
 
@@ -53,16 +54,8 @@ pub(super) fn selection(
     selector: &str,
     range: TimeRange,
 ) -> Result<Selection, ApiError> {
-    Ok(Selection {
-        tenants,
-        selector: Selector::parse(selector)?,
-        profile_type: TypeSelector::Default,
-        range,
-        profile_ids: Vec::new(),
-        spans: SpanFilter::None,
-        call_site: Vec::new(),
-        aggregation: Aggregation::Sum,
-    })
+    let selector = Selector::parse(selector)?;
+    Ok(Selection { tenants, selector, range, aggregation: Aggregation::Sum, ..Selection::default() })
 }
 
 /// The profile type of a call: the five-part form or a short one (D24).
@@ -84,6 +77,34 @@ pub(super) fn type_selector(text: &str) -> Result<TypeSelector, ApiError> {
     Ok(TypeSelector::Exact(parsed))
 }
 
+/// Which stacks a call is about, and how a pprof answer's stacks are trimmed.
+///
+/// # Errors
+/// 400 for a call site that is deeper than any stack, and for rules about frames that cannot be read.
+pub(super) fn stack_selector(
+    selection: &mut Selection,
+    selector: Option<types::StackTraceSelector>,
+) -> Result<Option<GoPgo>, ApiError> {
+    let Some(selector) = selector else { return Ok(None) };
+    let depth_max = query::limits::CALL_SITE_MAX;
+    if selector.call_site.len() > depth_max {
+        return Err(too_many("stack_trace_selector.call_site", selector.call_site.len(), depth_max));
+    }
+    selection.call_site = selector.call_site.into_iter().map(|location| location.name).collect();
+    if let Some(filter) = selector.frame_filter.into_option() {
+        selection.frames = FrameFilter::new(FrameRules {
+            include_names: filter.include_function_names,
+            exclude_names: filter.exclude_function_names,
+            include_patterns: filter.include_function_name_regexes,
+            exclude_patterns: filter.exclude_function_name_regexes,
+        })?;
+    }
+    Ok(selector.go_pgo.into_option().map(|go_pgo| GoPgo {
+        keep_locations: go_pgo.keep_locations,
+        aggregate_callees: go_pgo.aggregate_callees,
+    }))
+}
+
 /// Nodes of a flame graph: not sent or 0 is the default, more than the server's cap is the cap (C086).
 ///
 /// # Errors
@@ -101,6 +122,9 @@ pub(super) fn nodes_max(asked: Option<i64>) -> Result<usize, ApiError> {
 /// # Errors
 /// 400 naming the one that is none.
 pub(super) fn profile_ids(texts: &[String]) -> Result<Vec<ProfileId>, ApiError> {
+    if texts.len() > limits::IDS_MAX {
+        return Err(too_many("profile_id_selector", texts.len(), limits::IDS_MAX));
+    }
     let parse = |text: &String| {
         ProfileId::parse(text).map_err(|error| ApiError::invalid("profile_id_selector", error.to_string()))
     };
@@ -120,7 +144,15 @@ pub(super) fn span_filter(spans: &[String], traces: &[String]) -> Result<SpanFil
     }
 }
 
+/// A list is longer than anybody needs.
+pub(super) fn too_many(field: &str, count: usize, limit: usize) -> ApiError {
+    ApiError::invalid(field, format!("has {count} entries (limit {limit})"))
+}
+
 fn hex_ids<const N: usize>(field: &str, texts: &[String]) -> Result<Vec<[u8; N]>, ApiError> {
+    if texts.len() > query::limits::SPANS_MAX {
+        return Err(too_many(field, texts.len(), query::limits::SPANS_MAX));
+    }
     texts
         .iter()
         .map(|text| {

@@ -475,6 +475,160 @@ impl ::buffa::Enumeration for AsyncQueryStatus {
         ]
     }
 }
+/// What is counted in a heat map.
+#[allow(non_camel_case_types)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(i32)]
+pub enum HeatmapQueryType {
+    HEATMAP_QUERY_TYPE_UNSPECIFIED = 0i32,
+    HEATMAP_QUERY_TYPE_INDIVIDUAL = 1i32,
+    HEATMAP_QUERY_TYPE_SPAN = 2i32,
+}
+impl HeatmapQueryType {
+    ///Idiomatic alias for [`Self::HEATMAP_QUERY_TYPE_UNSPECIFIED`]; `Debug` prints the variant name.
+    #[allow(non_upper_case_globals)]
+    pub const Unspecified: Self = Self::HEATMAP_QUERY_TYPE_UNSPECIFIED;
+    ///Idiomatic alias for [`Self::HEATMAP_QUERY_TYPE_INDIVIDUAL`]; `Debug` prints the variant name.
+    #[allow(non_upper_case_globals)]
+    pub const Individual: Self = Self::HEATMAP_QUERY_TYPE_INDIVIDUAL;
+    ///Idiomatic alias for [`Self::HEATMAP_QUERY_TYPE_SPAN`]; `Debug` prints the variant name.
+    #[allow(non_upper_case_globals)]
+    pub const Span: Self = Self::HEATMAP_QUERY_TYPE_SPAN;
+}
+impl ::core::default::Default for HeatmapQueryType {
+    fn default() -> Self {
+        Self::HEATMAP_QUERY_TYPE_UNSPECIFIED
+    }
+}
+impl ::serde::Serialize for HeatmapQueryType {
+    fn serialize<S: ::serde::Serializer>(
+        &self,
+        s: S,
+    ) -> ::core::result::Result<S::Ok, S::Error> {
+        s.serialize_str(::buffa::Enumeration::proto_name(self))
+    }
+}
+impl<'de> ::serde::Deserialize<'de> for HeatmapQueryType {
+    fn deserialize<D: ::serde::Deserializer<'de>>(
+        d: D,
+    ) -> ::core::result::Result<Self, D::Error> {
+        struct _V;
+        impl ::serde::de::Visitor<'_> for _V {
+            type Value = HeatmapQueryType;
+            fn expecting(
+                &self,
+                f: &mut ::core::fmt::Formatter<'_>,
+            ) -> ::core::fmt::Result {
+                f.write_str(
+                    concat!(
+                        "a string, integer, or null for ", stringify!(HeatmapQueryType)
+                    ),
+                )
+            }
+            fn visit_str<E: ::serde::de::Error>(
+                self,
+                v: &str,
+            ) -> ::core::result::Result<HeatmapQueryType, E> {
+                <HeatmapQueryType as ::buffa::Enumeration>::from_proto_name(v)
+                    .ok_or_else(|| { ::serde::de::Error::unknown_variant(v, &[]) })
+            }
+            fn visit_i64<E: ::serde::de::Error>(
+                self,
+                v: i64,
+            ) -> ::core::result::Result<HeatmapQueryType, E> {
+                let v32 = i32::try_from(v)
+                    .map_err(|_| {
+                        ::serde::de::Error::custom(
+                            ::buffa::alloc::format!("enum value {v} out of i32 range"),
+                        )
+                    })?;
+                <HeatmapQueryType as ::buffa::Enumeration>::from_i32(v32)
+                    .ok_or_else(|| {
+                        ::serde::de::Error::custom(
+                            ::buffa::alloc::format!("unknown enum value {v32}"),
+                        )
+                    })
+            }
+            fn visit_u64<E: ::serde::de::Error>(
+                self,
+                v: u64,
+            ) -> ::core::result::Result<HeatmapQueryType, E> {
+                let v32 = i32::try_from(v)
+                    .map_err(|_| {
+                        ::serde::de::Error::custom(
+                            ::buffa::alloc::format!("enum value {v} out of i32 range"),
+                        )
+                    })?;
+                <HeatmapQueryType as ::buffa::Enumeration>::from_i32(v32)
+                    .ok_or_else(|| {
+                        ::serde::de::Error::custom(
+                            ::buffa::alloc::format!("unknown enum value {v32}"),
+                        )
+                    })
+            }
+            fn visit_unit<E: ::serde::de::Error>(
+                self,
+            ) -> ::core::result::Result<HeatmapQueryType, E> {
+                ::core::result::Result::Ok(::core::default::Default::default())
+            }
+        }
+        d.deserialize_any(_V)
+    }
+}
+impl ::buffa::json_helpers::ProtoElemJson for HeatmapQueryType {
+    fn serialize_proto_json<S: ::serde::Serializer>(
+        v: &Self,
+        s: S,
+    ) -> ::core::result::Result<S::Ok, S::Error> {
+        ::serde::Serialize::serialize(v, s)
+    }
+    fn deserialize_proto_json<'de, D: ::serde::Deserializer<'de>>(
+        d: D,
+    ) -> ::core::result::Result<Self, D::Error> {
+        <Self as ::serde::Deserialize>::deserialize(d)
+    }
+}
+impl ::buffa::Enumeration for HeatmapQueryType {
+    fn from_i32(value: i32) -> ::core::option::Option<Self> {
+        match value {
+            0i32 => ::core::option::Option::Some(Self::HEATMAP_QUERY_TYPE_UNSPECIFIED),
+            1i32 => ::core::option::Option::Some(Self::HEATMAP_QUERY_TYPE_INDIVIDUAL),
+            2i32 => ::core::option::Option::Some(Self::HEATMAP_QUERY_TYPE_SPAN),
+            _ => ::core::option::Option::None,
+        }
+    }
+    fn to_i32(&self) -> i32 {
+        *self as i32
+    }
+    fn proto_name(&self) -> &'static str {
+        match self {
+            Self::HEATMAP_QUERY_TYPE_UNSPECIFIED => "HEATMAP_QUERY_TYPE_UNSPECIFIED",
+            Self::HEATMAP_QUERY_TYPE_INDIVIDUAL => "HEATMAP_QUERY_TYPE_INDIVIDUAL",
+            Self::HEATMAP_QUERY_TYPE_SPAN => "HEATMAP_QUERY_TYPE_SPAN",
+        }
+    }
+    fn from_proto_name(name: &str) -> ::core::option::Option<Self> {
+        match name {
+            "HEATMAP_QUERY_TYPE_UNSPECIFIED" => {
+                ::core::option::Option::Some(Self::HEATMAP_QUERY_TYPE_UNSPECIFIED)
+            }
+            "HEATMAP_QUERY_TYPE_INDIVIDUAL" => {
+                ::core::option::Option::Some(Self::HEATMAP_QUERY_TYPE_INDIVIDUAL)
+            }
+            "HEATMAP_QUERY_TYPE_SPAN" => {
+                ::core::option::Option::Some(Self::HEATMAP_QUERY_TYPE_SPAN)
+            }
+            _ => ::core::option::Option::None,
+        }
+    }
+    fn values() -> &'static [Self] {
+        &[
+            Self::HEATMAP_QUERY_TYPE_UNSPECIFIED,
+            Self::HEATMAP_QUERY_TYPE_INDIVIDUAL,
+            Self::HEATMAP_QUERY_TYPE_SPAN,
+        ]
+    }
+}
 #[derive(Clone, PartialEq, Default)]
 #[derive(::serde::Serialize, ::serde::Deserialize)]
 #[serde(default)]
@@ -2481,6 +2635,958 @@ pub const __LEVEL_JSON_ANY: ::buffa::type_registry::JsonAnyEntry = ::buffa::type
 #[derive(::serde::Serialize, ::serde::Deserialize)]
 #[serde(default)]
 #[allow(non_snake_case)]
+pub struct SelectMergeSpanProfileRequest {
+    /// Field 1: `profile_typeID`
+    #[serde(
+        rename = "profileTypeID",
+        alias = "profile_typeID",
+        with = "::buffa::json_helpers::proto_string",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_empty_str"
+    )]
+    pub profile_typeID: ::buffa::alloc::string::String,
+    /// Field 2: `label_selector`
+    #[serde(
+        rename = "labelSelector",
+        alias = "label_selector",
+        with = "::buffa::json_helpers::proto_string",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_empty_str"
+    )]
+    pub label_selector: ::buffa::alloc::string::String,
+    /// 16 hexadecimal digits each.
+    ///
+    /// Field 3: `span_selector`
+    #[serde(
+        rename = "spanSelector",
+        alias = "span_selector",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_empty_vec",
+        deserialize_with = "::buffa::json_helpers::null_as_default"
+    )]
+    pub span_selector: ::buffa::alloc::vec::Vec<::buffa::alloc::string::String>,
+    /// Field 4: `start`
+    #[serde(
+        rename = "start",
+        with = "::buffa::json_helpers::int64",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_zero_i64"
+    )]
+    pub start: i64,
+    /// Field 5: `end`
+    #[serde(
+        rename = "end",
+        with = "::buffa::json_helpers::int64",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_zero_i64"
+    )]
+    pub end: i64,
+    /// Field 6: `max_nodes`
+    #[serde(
+        rename = "maxNodes",
+        alias = "max_nodes",
+        with = "::buffa::json_helpers::opt_int64",
+        skip_serializing_if = "::core::option::Option::is_none"
+    )]
+    pub max_nodes: ::core::option::Option<i64>,
+    /// Field 7: `format`
+    #[serde(
+        rename = "format",
+        with = "::buffa::json_helpers::proto_enum",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_default_enum_value"
+    )]
+    pub format: ::buffa::EnumValue<ProfileFormat>,
+}
+impl ::core::fmt::Debug for SelectMergeSpanProfileRequest {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        f.debug_struct("SelectMergeSpanProfileRequest")
+            .field("profile_typeID", &self.profile_typeID)
+            .field("label_selector", &self.label_selector)
+            .field("span_selector", &self.span_selector)
+            .field("start", &self.start)
+            .field("end", &self.end)
+            .field("max_nodes", &self.max_nodes)
+            .field("format", &self.format)
+            .finish()
+    }
+}
+impl SelectMergeSpanProfileRequest {
+    /// Protobuf type URL for this message, for use with `Any::pack` and
+    /// `Any::unpack_if`.
+    ///
+    /// Format: `type.googleapis.com/<fully.qualified.TypeName>`
+    pub const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.SelectMergeSpanProfileRequest";
+}
+#[allow(non_snake_case)]
+impl SelectMergeSpanProfileRequest {
+    #[must_use = "with_* setters return `self` by value; assign or chain the result"]
+    #[inline]
+    ///Sets [`Self::max_nodes`] to `Some(value)`, consuming and returning `self`.
+    pub fn with_max_nodes(mut self, value: i64) -> Self {
+        self.max_nodes = Some(value);
+        self
+    }
+}
+::buffa::impl_default_instance!(SelectMergeSpanProfileRequest);
+impl ::buffa::MessageName for SelectMergeSpanProfileRequest {
+    const PACKAGE: &'static str = "querier.v1";
+    const NAME: &'static str = "SelectMergeSpanProfileRequest";
+    const FULL_NAME: &'static str = "querier.v1.SelectMergeSpanProfileRequest";
+    const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.SelectMergeSpanProfileRequest";
+}
+impl ::buffa::Message for SelectMergeSpanProfileRequest {
+    /// Returns the total encoded size in bytes.
+    ///
+    /// Accumulates in `u64` (which cannot overflow for in-memory
+    /// data) and saturates to `u32` at return, so a message whose
+    /// encoded size exceeds the 2 GiB protobuf limit yields a value
+    /// above [`::buffa::MAX_MESSAGE_BYTES`] that the encode entry
+    /// points reject, never a silently wrapped size.
+    #[allow(clippy::let_and_return)]
+    fn compute_size(&self, _cache: &mut ::buffa::SizeCache) -> u32 {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        let mut size = 0u64;
+        if !self.profile_typeID.is_empty() {
+            size
+                += 1u64
+                    + ::buffa::types::string_encoded_len(&self.profile_typeID) as u64;
+        }
+        if !self.label_selector.is_empty() {
+            size
+                += 1u64
+                    + ::buffa::types::string_encoded_len(&self.label_selector) as u64;
+        }
+        for v in &self.span_selector {
+            size += 1u64 + ::buffa::types::string_encoded_len(v) as u64;
+        }
+        if self.start != 0i64 {
+            size += 1u64 + ::buffa::types::int64_encoded_len(self.start) as u64;
+        }
+        if self.end != 0i64 {
+            size += 1u64 + ::buffa::types::int64_encoded_len(self.end) as u64;
+        }
+        if let Some(v) = self.max_nodes {
+            size += 1u64 + ::buffa::types::int64_encoded_len(v) as u64;
+        }
+        {
+            let val = self.format.to_i32();
+            if val != 0 {
+                size += 1u64 + ::buffa::types::int32_encoded_len(val) as u64;
+            }
+        }
+        ::buffa::saturate_size(size)
+    }
+    fn write_to(
+        &self,
+        _cache: &mut ::buffa::SizeCache,
+        buf: &mut impl ::buffa::EncodeSink,
+    ) {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        if !self.profile_typeID.is_empty() {
+            ::buffa::types::put_string_field(1u32, &self.profile_typeID, buf);
+        }
+        if !self.label_selector.is_empty() {
+            ::buffa::types::put_string_field(2u32, &self.label_selector, buf);
+        }
+        for v in &self.span_selector {
+            ::buffa::types::put_string_field(3u32, v, buf);
+        }
+        if self.start != 0i64 {
+            ::buffa::types::put_int64_field(4u32, self.start, buf);
+        }
+        if self.end != 0i64 {
+            ::buffa::types::put_int64_field(5u32, self.end, buf);
+        }
+        if let Some(v) = self.max_nodes {
+            ::buffa::types::put_int64_field(6u32, v, buf);
+        }
+        {
+            let val = self.format.to_i32();
+            if val != 0 {
+                ::buffa::types::put_int32_field(7u32, val, buf);
+            }
+        }
+    }
+    fn merge_field(
+        &mut self,
+        tag: ::buffa::encoding::Tag,
+        buf: &mut impl ::buffa::bytes::Buf,
+        ctx: ::buffa::DecodeContext<'_>,
+    ) -> ::core::result::Result<(), ::buffa::DecodeError> {
+        #[allow(unused_imports)]
+        use ::buffa::bytes::Buf as _;
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        match tag.field_number() {
+            1u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::LengthDelimited,
+                )?;
+                ::buffa::types::merge_string(&mut self.profile_typeID, buf)?;
+            }
+            2u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::LengthDelimited,
+                )?;
+                ::buffa::types::merge_string(&mut self.label_selector, buf)?;
+            }
+            3u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::LengthDelimited,
+                )?;
+                let __elem = ::buffa::types::decode_string(buf)?;
+                ctx.register_element_memory(
+                    ::buffa::__private::element_footprint(&__elem),
+                )?;
+                self.span_selector.push(__elem);
+            }
+            4u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.start = ::buffa::types::decode_int64(buf)?;
+            }
+            5u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.end = ::buffa::types::decode_int64(buf)?;
+            }
+            6u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.max_nodes = ::core::option::Option::Some(
+                    ::buffa::types::decode_int64(buf)?,
+                );
+            }
+            7u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.format = ::buffa::EnumValue::from(
+                    ::buffa::types::decode_int32(buf)?,
+                );
+            }
+            _ => {
+                ::buffa::encoding::skip_field_depth(tag, buf, ctx.depth())?;
+            }
+        }
+        ::core::result::Result::Ok(())
+    }
+    fn clear(&mut self) {
+        self.profile_typeID.clear();
+        self.label_selector.clear();
+        self.span_selector.clear();
+        self.start = 0i64;
+        self.end = 0i64;
+        self.max_nodes = ::core::option::Option::None;
+        self.format = ::buffa::EnumValue::from(0);
+    }
+}
+impl ::buffa::json_helpers::ProtoElemJson for SelectMergeSpanProfileRequest {
+    fn serialize_proto_json<S: ::serde::Serializer>(
+        v: &Self,
+        s: S,
+    ) -> ::core::result::Result<S::Ok, S::Error> {
+        ::serde::Serialize::serialize(v, s)
+    }
+    fn deserialize_proto_json<'de, D: ::serde::Deserializer<'de>>(
+        d: D,
+    ) -> ::core::result::Result<Self, D::Error> {
+        <Self as ::serde::Deserialize>::deserialize(d)
+    }
+}
+#[doc(hidden)]
+pub const __SELECT_MERGE_SPAN_PROFILE_REQUEST_JSON_ANY: ::buffa::type_registry::JsonAnyEntry = ::buffa::type_registry::JsonAnyEntry {
+    type_url: "type.googleapis.com/querier.v1.SelectMergeSpanProfileRequest",
+    to_json: ::buffa::type_registry::any_to_json::<SelectMergeSpanProfileRequest>,
+    from_json: ::buffa::type_registry::any_from_json::<SelectMergeSpanProfileRequest>,
+    is_wkt: false,
+};
+#[derive(Clone, PartialEq, Default)]
+#[derive(::serde::Serialize, ::serde::Deserialize)]
+#[serde(default)]
+pub struct SelectMergeSpanProfileResponse {
+    /// Field 1: `flamegraph`
+    #[serde(
+        rename = "flamegraph",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_unset_message_field"
+    )]
+    pub flamegraph: ::buffa::MessageField<FlameGraph, ::buffa::Inline<FlameGraph>>,
+    /// Field 2: `tree`
+    #[serde(
+        rename = "tree",
+        with = "::buffa::json_helpers::bytes",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_empty_bytes"
+    )]
+    pub tree: ::buffa::bytes::Bytes,
+}
+impl ::core::fmt::Debug for SelectMergeSpanProfileResponse {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        f.debug_struct("SelectMergeSpanProfileResponse")
+            .field("flamegraph", &self.flamegraph)
+            .field("tree", &self.tree)
+            .finish()
+    }
+}
+impl SelectMergeSpanProfileResponse {
+    /// Protobuf type URL for this message, for use with `Any::pack` and
+    /// `Any::unpack_if`.
+    ///
+    /// Format: `type.googleapis.com/<fully.qualified.TypeName>`
+    pub const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.SelectMergeSpanProfileResponse";
+}
+::buffa::impl_default_instance!(SelectMergeSpanProfileResponse);
+impl ::buffa::MessageName for SelectMergeSpanProfileResponse {
+    const PACKAGE: &'static str = "querier.v1";
+    const NAME: &'static str = "SelectMergeSpanProfileResponse";
+    const FULL_NAME: &'static str = "querier.v1.SelectMergeSpanProfileResponse";
+    const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.SelectMergeSpanProfileResponse";
+}
+impl ::buffa::Message for SelectMergeSpanProfileResponse {
+    /// Returns the total encoded size in bytes.
+    ///
+    /// Accumulates in `u64` (which cannot overflow for in-memory
+    /// data) and saturates to `u32` at return, so a message whose
+    /// encoded size exceeds the 2 GiB protobuf limit yields a value
+    /// above [`::buffa::MAX_MESSAGE_BYTES`] that the encode entry
+    /// points reject, never a silently wrapped size.
+    #[allow(clippy::let_and_return)]
+    fn compute_size(&self, __cache: &mut ::buffa::SizeCache) -> u32 {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        let mut size = 0u64;
+        if self.flamegraph.is_set() {
+            let __slot = __cache.reserve();
+            let inner_size = self.flamegraph.compute_size(__cache);
+            __cache.set(__slot, inner_size);
+            size
+                += 1u64 + ::buffa::encoding::varint_len(inner_size as u64) as u64
+                    + inner_size as u64;
+        }
+        if !self.tree.is_empty() {
+            size += 1u64 + ::buffa::types::bytes_encoded_len(&self.tree) as u64;
+        }
+        ::buffa::saturate_size(size)
+    }
+    fn write_to(
+        &self,
+        __cache: &mut ::buffa::SizeCache,
+        buf: &mut impl ::buffa::EncodeSink,
+    ) {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        if self.flamegraph.is_set() {
+            ::buffa::types::put_len_delimited_header(
+                1u32,
+                u64::from(__cache.consume_next()),
+                buf,
+            );
+            self.flamegraph.write_to(__cache, buf);
+        }
+        if !self.tree.is_empty() {
+            ::buffa::types::put_shared_bytes_field(2u32, &self.tree, buf);
+        }
+    }
+    fn merge_field(
+        &mut self,
+        tag: ::buffa::encoding::Tag,
+        buf: &mut impl ::buffa::bytes::Buf,
+        ctx: ::buffa::DecodeContext<'_>,
+    ) -> ::core::result::Result<(), ::buffa::DecodeError> {
+        #[allow(unused_imports)]
+        use ::buffa::bytes::Buf as _;
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        match tag.field_number() {
+            1u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::LengthDelimited,
+                )?;
+                ::buffa::Message::merge_length_delimited(
+                    self.flamegraph.get_or_insert_default(),
+                    buf,
+                    ctx,
+                )?;
+            }
+            2u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::LengthDelimited,
+                )?;
+                self.tree = ::buffa::types::decode_bytes_to_bytes(buf)?;
+            }
+            _ => {
+                ::buffa::encoding::skip_field_depth(tag, buf, ctx.depth())?;
+            }
+        }
+        ::core::result::Result::Ok(())
+    }
+    fn clear(&mut self) {
+        self.flamegraph = ::buffa::MessageField::none();
+        self.tree = ::core::default::Default::default();
+    }
+}
+impl ::buffa::json_helpers::ProtoElemJson for SelectMergeSpanProfileResponse {
+    fn serialize_proto_json<S: ::serde::Serializer>(
+        v: &Self,
+        s: S,
+    ) -> ::core::result::Result<S::Ok, S::Error> {
+        ::serde::Serialize::serialize(v, s)
+    }
+    fn deserialize_proto_json<'de, D: ::serde::Deserializer<'de>>(
+        d: D,
+    ) -> ::core::result::Result<Self, D::Error> {
+        <Self as ::serde::Deserialize>::deserialize(d)
+    }
+}
+#[doc(hidden)]
+pub const __SELECT_MERGE_SPAN_PROFILE_RESPONSE_JSON_ANY: ::buffa::type_registry::JsonAnyEntry = ::buffa::type_registry::JsonAnyEntry {
+    type_url: "type.googleapis.com/querier.v1.SelectMergeSpanProfileResponse",
+    to_json: ::buffa::type_registry::any_to_json::<SelectMergeSpanProfileResponse>,
+    from_json: ::buffa::type_registry::any_from_json::<SelectMergeSpanProfileResponse>,
+    is_wkt: false,
+};
+#[derive(Clone, PartialEq, Default)]
+#[derive(::serde::Serialize, ::serde::Deserialize)]
+#[serde(default)]
+pub struct DiffRequest {
+    /// Field 1: `left`
+    #[serde(
+        rename = "left",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_unset_message_field"
+    )]
+    pub left: ::buffa::MessageField<
+        SelectMergeStacktracesRequest,
+        ::buffa::Inline<SelectMergeStacktracesRequest>,
+    >,
+    /// Field 2: `right`
+    #[serde(
+        rename = "right",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_unset_message_field"
+    )]
+    pub right: ::buffa::MessageField<
+        SelectMergeStacktracesRequest,
+        ::buffa::Inline<SelectMergeStacktracesRequest>,
+    >,
+}
+impl ::core::fmt::Debug for DiffRequest {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        f.debug_struct("DiffRequest")
+            .field("left", &self.left)
+            .field("right", &self.right)
+            .finish()
+    }
+}
+impl DiffRequest {
+    /// Protobuf type URL for this message, for use with `Any::pack` and
+    /// `Any::unpack_if`.
+    ///
+    /// Format: `type.googleapis.com/<fully.qualified.TypeName>`
+    pub const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.DiffRequest";
+}
+::buffa::impl_default_instance!(DiffRequest);
+impl ::buffa::MessageName for DiffRequest {
+    const PACKAGE: &'static str = "querier.v1";
+    const NAME: &'static str = "DiffRequest";
+    const FULL_NAME: &'static str = "querier.v1.DiffRequest";
+    const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.DiffRequest";
+}
+impl ::buffa::Message for DiffRequest {
+    /// Returns the total encoded size in bytes.
+    ///
+    /// Accumulates in `u64` (which cannot overflow for in-memory
+    /// data) and saturates to `u32` at return, so a message whose
+    /// encoded size exceeds the 2 GiB protobuf limit yields a value
+    /// above [`::buffa::MAX_MESSAGE_BYTES`] that the encode entry
+    /// points reject, never a silently wrapped size.
+    #[allow(clippy::let_and_return)]
+    fn compute_size(&self, __cache: &mut ::buffa::SizeCache) -> u32 {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        let mut size = 0u64;
+        if self.left.is_set() {
+            let __slot = __cache.reserve();
+            let inner_size = self.left.compute_size(__cache);
+            __cache.set(__slot, inner_size);
+            size
+                += 1u64 + ::buffa::encoding::varint_len(inner_size as u64) as u64
+                    + inner_size as u64;
+        }
+        if self.right.is_set() {
+            let __slot = __cache.reserve();
+            let inner_size = self.right.compute_size(__cache);
+            __cache.set(__slot, inner_size);
+            size
+                += 1u64 + ::buffa::encoding::varint_len(inner_size as u64) as u64
+                    + inner_size as u64;
+        }
+        ::buffa::saturate_size(size)
+    }
+    fn write_to(
+        &self,
+        __cache: &mut ::buffa::SizeCache,
+        buf: &mut impl ::buffa::EncodeSink,
+    ) {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        if self.left.is_set() {
+            ::buffa::types::put_len_delimited_header(
+                1u32,
+                u64::from(__cache.consume_next()),
+                buf,
+            );
+            self.left.write_to(__cache, buf);
+        }
+        if self.right.is_set() {
+            ::buffa::types::put_len_delimited_header(
+                2u32,
+                u64::from(__cache.consume_next()),
+                buf,
+            );
+            self.right.write_to(__cache, buf);
+        }
+    }
+    fn merge_field(
+        &mut self,
+        tag: ::buffa::encoding::Tag,
+        buf: &mut impl ::buffa::bytes::Buf,
+        ctx: ::buffa::DecodeContext<'_>,
+    ) -> ::core::result::Result<(), ::buffa::DecodeError> {
+        #[allow(unused_imports)]
+        use ::buffa::bytes::Buf as _;
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        match tag.field_number() {
+            1u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::LengthDelimited,
+                )?;
+                ::buffa::Message::merge_length_delimited(
+                    self.left.get_or_insert_default(),
+                    buf,
+                    ctx,
+                )?;
+            }
+            2u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::LengthDelimited,
+                )?;
+                ::buffa::Message::merge_length_delimited(
+                    self.right.get_or_insert_default(),
+                    buf,
+                    ctx,
+                )?;
+            }
+            _ => {
+                ::buffa::encoding::skip_field_depth(tag, buf, ctx.depth())?;
+            }
+        }
+        ::core::result::Result::Ok(())
+    }
+    fn clear(&mut self) {
+        self.left = ::buffa::MessageField::none();
+        self.right = ::buffa::MessageField::none();
+    }
+}
+impl ::buffa::json_helpers::ProtoElemJson for DiffRequest {
+    fn serialize_proto_json<S: ::serde::Serializer>(
+        v: &Self,
+        s: S,
+    ) -> ::core::result::Result<S::Ok, S::Error> {
+        ::serde::Serialize::serialize(v, s)
+    }
+    fn deserialize_proto_json<'de, D: ::serde::Deserializer<'de>>(
+        d: D,
+    ) -> ::core::result::Result<Self, D::Error> {
+        <Self as ::serde::Deserialize>::deserialize(d)
+    }
+}
+#[doc(hidden)]
+pub const __DIFF_REQUEST_JSON_ANY: ::buffa::type_registry::JsonAnyEntry = ::buffa::type_registry::JsonAnyEntry {
+    type_url: "type.googleapis.com/querier.v1.DiffRequest",
+    to_json: ::buffa::type_registry::any_to_json::<DiffRequest>,
+    from_json: ::buffa::type_registry::any_from_json::<DiffRequest>,
+    is_wkt: false,
+};
+#[derive(Clone, PartialEq, Default)]
+#[derive(::serde::Serialize, ::serde::Deserialize)]
+#[serde(default)]
+pub struct DiffResponse {
+    /// Field 1: `flamegraph`
+    #[serde(
+        rename = "flamegraph",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_unset_message_field"
+    )]
+    pub flamegraph: ::buffa::MessageField<
+        FlameGraphDiff,
+        ::buffa::Inline<FlameGraphDiff>,
+    >,
+}
+impl ::core::fmt::Debug for DiffResponse {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        f.debug_struct("DiffResponse").field("flamegraph", &self.flamegraph).finish()
+    }
+}
+impl DiffResponse {
+    /// Protobuf type URL for this message, for use with `Any::pack` and
+    /// `Any::unpack_if`.
+    ///
+    /// Format: `type.googleapis.com/<fully.qualified.TypeName>`
+    pub const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.DiffResponse";
+}
+::buffa::impl_default_instance!(DiffResponse);
+impl ::buffa::MessageName for DiffResponse {
+    const PACKAGE: &'static str = "querier.v1";
+    const NAME: &'static str = "DiffResponse";
+    const FULL_NAME: &'static str = "querier.v1.DiffResponse";
+    const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.DiffResponse";
+}
+impl ::buffa::Message for DiffResponse {
+    /// Returns the total encoded size in bytes.
+    ///
+    /// Accumulates in `u64` (which cannot overflow for in-memory
+    /// data) and saturates to `u32` at return, so a message whose
+    /// encoded size exceeds the 2 GiB protobuf limit yields a value
+    /// above [`::buffa::MAX_MESSAGE_BYTES`] that the encode entry
+    /// points reject, never a silently wrapped size.
+    #[allow(clippy::let_and_return)]
+    fn compute_size(&self, __cache: &mut ::buffa::SizeCache) -> u32 {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        let mut size = 0u64;
+        if self.flamegraph.is_set() {
+            let __slot = __cache.reserve();
+            let inner_size = self.flamegraph.compute_size(__cache);
+            __cache.set(__slot, inner_size);
+            size
+                += 1u64 + ::buffa::encoding::varint_len(inner_size as u64) as u64
+                    + inner_size as u64;
+        }
+        ::buffa::saturate_size(size)
+    }
+    fn write_to(
+        &self,
+        __cache: &mut ::buffa::SizeCache,
+        buf: &mut impl ::buffa::EncodeSink,
+    ) {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        if self.flamegraph.is_set() {
+            ::buffa::types::put_len_delimited_header(
+                1u32,
+                u64::from(__cache.consume_next()),
+                buf,
+            );
+            self.flamegraph.write_to(__cache, buf);
+        }
+    }
+    fn merge_field(
+        &mut self,
+        tag: ::buffa::encoding::Tag,
+        buf: &mut impl ::buffa::bytes::Buf,
+        ctx: ::buffa::DecodeContext<'_>,
+    ) -> ::core::result::Result<(), ::buffa::DecodeError> {
+        #[allow(unused_imports)]
+        use ::buffa::bytes::Buf as _;
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        match tag.field_number() {
+            1u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::LengthDelimited,
+                )?;
+                ::buffa::Message::merge_length_delimited(
+                    self.flamegraph.get_or_insert_default(),
+                    buf,
+                    ctx,
+                )?;
+            }
+            _ => {
+                ::buffa::encoding::skip_field_depth(tag, buf, ctx.depth())?;
+            }
+        }
+        ::core::result::Result::Ok(())
+    }
+    fn clear(&mut self) {
+        self.flamegraph = ::buffa::MessageField::none();
+    }
+}
+impl ::buffa::json_helpers::ProtoElemJson for DiffResponse {
+    fn serialize_proto_json<S: ::serde::Serializer>(
+        v: &Self,
+        s: S,
+    ) -> ::core::result::Result<S::Ok, S::Error> {
+        ::serde::Serialize::serialize(v, s)
+    }
+    fn deserialize_proto_json<'de, D: ::serde::Deserializer<'de>>(
+        d: D,
+    ) -> ::core::result::Result<Self, D::Error> {
+        <Self as ::serde::Deserialize>::deserialize(d)
+    }
+}
+#[doc(hidden)]
+pub const __DIFF_RESPONSE_JSON_ANY: ::buffa::type_registry::JsonAnyEntry = ::buffa::type_registry::JsonAnyEntry {
+    type_url: "type.googleapis.com/querier.v1.DiffResponse",
+    to_json: ::buffa::type_registry::any_to_json::<DiffResponse>,
+    from_json: ::buffa::type_registry::any_from_json::<DiffResponse>,
+    is_wkt: false,
+};
+/// As FlameGraph with seven numbers per node: offset, total, self of the left side, the same of the right side, name.
+#[derive(Clone, PartialEq, Default)]
+#[derive(::serde::Serialize, ::serde::Deserialize)]
+#[serde(default)]
+#[allow(non_snake_case)]
+pub struct FlameGraphDiff {
+    /// Field 1: `names`
+    #[serde(
+        rename = "names",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_empty_vec",
+        deserialize_with = "::buffa::json_helpers::null_as_default"
+    )]
+    pub names: ::buffa::alloc::vec::Vec<::buffa::alloc::string::String>,
+    /// Field 2: `levels`
+    #[serde(
+        rename = "levels",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_empty_vec",
+        deserialize_with = "::buffa::json_helpers::null_as_default"
+    )]
+    pub levels: ::buffa::alloc::vec::Vec<Level>,
+    /// Field 3: `total`
+    #[serde(
+        rename = "total",
+        with = "::buffa::json_helpers::int64",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_zero_i64"
+    )]
+    pub total: i64,
+    /// Field 4: `max_self`
+    #[serde(
+        rename = "maxSelf",
+        alias = "max_self",
+        with = "::buffa::json_helpers::int64",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_zero_i64"
+    )]
+    pub max_self: i64,
+    /// Field 5: `leftTicks`
+    #[serde(
+        rename = "leftTicks",
+        with = "::buffa::json_helpers::int64",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_zero_i64"
+    )]
+    pub leftTicks: i64,
+    /// Field 6: `rightTicks`
+    #[serde(
+        rename = "rightTicks",
+        with = "::buffa::json_helpers::int64",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_zero_i64"
+    )]
+    pub rightTicks: i64,
+}
+impl ::core::fmt::Debug for FlameGraphDiff {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        f.debug_struct("FlameGraphDiff")
+            .field("names", &self.names)
+            .field("levels", &self.levels)
+            .field("total", &self.total)
+            .field("max_self", &self.max_self)
+            .field("leftTicks", &self.leftTicks)
+            .field("rightTicks", &self.rightTicks)
+            .finish()
+    }
+}
+impl FlameGraphDiff {
+    /// Protobuf type URL for this message, for use with `Any::pack` and
+    /// `Any::unpack_if`.
+    ///
+    /// Format: `type.googleapis.com/<fully.qualified.TypeName>`
+    pub const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.FlameGraphDiff";
+}
+::buffa::impl_default_instance!(FlameGraphDiff);
+impl ::buffa::MessageName for FlameGraphDiff {
+    const PACKAGE: &'static str = "querier.v1";
+    const NAME: &'static str = "FlameGraphDiff";
+    const FULL_NAME: &'static str = "querier.v1.FlameGraphDiff";
+    const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.FlameGraphDiff";
+}
+impl ::buffa::Message for FlameGraphDiff {
+    /// Returns the total encoded size in bytes.
+    ///
+    /// Accumulates in `u64` (which cannot overflow for in-memory
+    /// data) and saturates to `u32` at return, so a message whose
+    /// encoded size exceeds the 2 GiB protobuf limit yields a value
+    /// above [`::buffa::MAX_MESSAGE_BYTES`] that the encode entry
+    /// points reject, never a silently wrapped size.
+    #[allow(clippy::let_and_return)]
+    fn compute_size(&self, __cache: &mut ::buffa::SizeCache) -> u32 {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        let mut size = 0u64;
+        for v in &self.names {
+            size += 1u64 + ::buffa::types::string_encoded_len(v) as u64;
+        }
+        for v in &self.levels {
+            let __slot = __cache.reserve();
+            let inner_size = v.compute_size(__cache);
+            __cache.set(__slot, inner_size);
+            size
+                += 1u64 + ::buffa::encoding::varint_len(inner_size as u64) as u64
+                    + inner_size as u64;
+        }
+        if self.total != 0i64 {
+            size += 1u64 + ::buffa::types::int64_encoded_len(self.total) as u64;
+        }
+        if self.max_self != 0i64 {
+            size += 1u64 + ::buffa::types::int64_encoded_len(self.max_self) as u64;
+        }
+        if self.leftTicks != 0i64 {
+            size += 1u64 + ::buffa::types::int64_encoded_len(self.leftTicks) as u64;
+        }
+        if self.rightTicks != 0i64 {
+            size += 1u64 + ::buffa::types::int64_encoded_len(self.rightTicks) as u64;
+        }
+        ::buffa::saturate_size(size)
+    }
+    fn write_to(
+        &self,
+        __cache: &mut ::buffa::SizeCache,
+        buf: &mut impl ::buffa::EncodeSink,
+    ) {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        for v in &self.names {
+            ::buffa::types::put_string_field(1u32, v, buf);
+        }
+        for v in &self.levels {
+            ::buffa::types::put_len_delimited_header(
+                2u32,
+                u64::from(__cache.consume_next()),
+                buf,
+            );
+            v.write_to(__cache, buf);
+        }
+        if self.total != 0i64 {
+            ::buffa::types::put_int64_field(3u32, self.total, buf);
+        }
+        if self.max_self != 0i64 {
+            ::buffa::types::put_int64_field(4u32, self.max_self, buf);
+        }
+        if self.leftTicks != 0i64 {
+            ::buffa::types::put_int64_field(5u32, self.leftTicks, buf);
+        }
+        if self.rightTicks != 0i64 {
+            ::buffa::types::put_int64_field(6u32, self.rightTicks, buf);
+        }
+    }
+    fn merge_field(
+        &mut self,
+        tag: ::buffa::encoding::Tag,
+        buf: &mut impl ::buffa::bytes::Buf,
+        ctx: ::buffa::DecodeContext<'_>,
+    ) -> ::core::result::Result<(), ::buffa::DecodeError> {
+        #[allow(unused_imports)]
+        use ::buffa::bytes::Buf as _;
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        match tag.field_number() {
+            1u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::LengthDelimited,
+                )?;
+                let __elem = ::buffa::types::decode_string(buf)?;
+                ctx.register_element_memory(
+                    ::buffa::__private::element_footprint(&__elem),
+                )?;
+                self.names.push(__elem);
+            }
+            2u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::LengthDelimited,
+                )?;
+                let mut elem = ::core::default::Default::default();
+                ctx.register_element_memory(
+                    ::buffa::__private::element_footprint(&elem),
+                )?;
+                ::buffa::Message::merge_length_delimited(&mut elem, buf, ctx)?;
+                self.levels.push(elem);
+            }
+            3u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.total = ::buffa::types::decode_int64(buf)?;
+            }
+            4u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.max_self = ::buffa::types::decode_int64(buf)?;
+            }
+            5u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.leftTicks = ::buffa::types::decode_int64(buf)?;
+            }
+            6u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.rightTicks = ::buffa::types::decode_int64(buf)?;
+            }
+            _ => {
+                ::buffa::encoding::skip_field_depth(tag, buf, ctx.depth())?;
+            }
+        }
+        ::core::result::Result::Ok(())
+    }
+    fn clear(&mut self) {
+        self.names.clear();
+        self.levels.clear();
+        self.total = 0i64;
+        self.max_self = 0i64;
+        self.leftTicks = 0i64;
+        self.rightTicks = 0i64;
+    }
+}
+impl ::buffa::json_helpers::ProtoElemJson for FlameGraphDiff {
+    fn serialize_proto_json<S: ::serde::Serializer>(
+        v: &Self,
+        s: S,
+    ) -> ::core::result::Result<S::Ok, S::Error> {
+        ::serde::Serialize::serialize(v, s)
+    }
+    fn deserialize_proto_json<'de, D: ::serde::Deserializer<'de>>(
+        d: D,
+    ) -> ::core::result::Result<Self, D::Error> {
+        <Self as ::serde::Deserialize>::deserialize(d)
+    }
+}
+#[doc(hidden)]
+pub const __FLAME_GRAPH_DIFF_JSON_ANY: ::buffa::type_registry::JsonAnyEntry = ::buffa::type_registry::JsonAnyEntry {
+    type_url: "type.googleapis.com/querier.v1.FlameGraphDiff",
+    to_json: ::buffa::type_registry::any_to_json::<FlameGraphDiff>,
+    from_json: ::buffa::type_registry::any_from_json::<FlameGraphDiff>,
+    is_wkt: false,
+};
+#[derive(Clone, PartialEq, Default)]
+#[derive(::serde::Serialize, ::serde::Deserialize)]
+#[serde(default)]
+#[allow(non_snake_case)]
 pub struct SelectMergeProfileRequest {
     /// Field 1: `profile_typeID`
     #[serde(
@@ -3287,6 +4393,1242 @@ pub const __SELECT_SERIES_RESPONSE_JSON_ANY: ::buffa::type_registry::JsonAnyEntr
     type_url: "type.googleapis.com/querier.v1.SelectSeriesResponse",
     to_json: ::buffa::type_registry::any_to_json::<SelectSeriesResponse>,
     from_json: ::buffa::type_registry::any_from_json::<SelectSeriesResponse>,
+    is_wkt: false,
+};
+#[derive(Clone, PartialEq, Default)]
+#[derive(::serde::Serialize, ::serde::Deserialize)]
+#[serde(default)]
+#[allow(non_snake_case)]
+pub struct SelectHeatmapRequest {
+    /// Field 1: `profile_typeID`
+    #[serde(
+        rename = "profileTypeID",
+        alias = "profile_typeID",
+        with = "::buffa::json_helpers::proto_string",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_empty_str"
+    )]
+    pub profile_typeID: ::buffa::alloc::string::String,
+    /// Field 2: `label_selector`
+    #[serde(
+        rename = "labelSelector",
+        alias = "label_selector",
+        with = "::buffa::json_helpers::proto_string",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_empty_str"
+    )]
+    pub label_selector: ::buffa::alloc::string::String,
+    /// Field 3: `start`
+    #[serde(
+        rename = "start",
+        with = "::buffa::json_helpers::int64",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_zero_i64"
+    )]
+    pub start: i64,
+    /// Field 4: `end`
+    #[serde(
+        rename = "end",
+        with = "::buffa::json_helpers::int64",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_zero_i64"
+    )]
+    pub end: i64,
+    /// Seconds.
+    ///
+    /// Field 5: `step`
+    #[serde(
+        rename = "step",
+        with = "::buffa::json_helpers::double",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_zero_f64"
+    )]
+    pub step: f64,
+    /// Field 6: `group_by`
+    #[serde(
+        rename = "groupBy",
+        alias = "group_by",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_empty_vec",
+        deserialize_with = "::buffa::json_helpers::null_as_default"
+    )]
+    pub group_by: ::buffa::alloc::vec::Vec<::buffa::alloc::string::String>,
+    /// Field 7: `query_type`
+    #[serde(
+        rename = "queryType",
+        alias = "query_type",
+        with = "::buffa::json_helpers::proto_enum",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_default_enum_value"
+    )]
+    pub query_type: ::buffa::EnumValue<HeatmapQueryType>,
+    /// Field 8: `exemplar_type`
+    #[serde(
+        rename = "exemplarType",
+        alias = "exemplar_type",
+        with = "::buffa::json_helpers::proto_enum",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_default_enum_value"
+    )]
+    pub exemplar_type: ::buffa::EnumValue<super::super::types::v1::ExemplarType>,
+    /// Most series in the answer, largest total first.
+    ///
+    /// Field 9: `limit`
+    #[serde(
+        rename = "limit",
+        with = "::buffa::json_helpers::opt_int64",
+        skip_serializing_if = "::core::option::Option::is_none"
+    )]
+    pub limit: ::core::option::Option<i64>,
+}
+impl ::core::fmt::Debug for SelectHeatmapRequest {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        f.debug_struct("SelectHeatmapRequest")
+            .field("profile_typeID", &self.profile_typeID)
+            .field("label_selector", &self.label_selector)
+            .field("start", &self.start)
+            .field("end", &self.end)
+            .field("step", &self.step)
+            .field("group_by", &self.group_by)
+            .field("query_type", &self.query_type)
+            .field("exemplar_type", &self.exemplar_type)
+            .field("limit", &self.limit)
+            .finish()
+    }
+}
+impl SelectHeatmapRequest {
+    /// Protobuf type URL for this message, for use with `Any::pack` and
+    /// `Any::unpack_if`.
+    ///
+    /// Format: `type.googleapis.com/<fully.qualified.TypeName>`
+    pub const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.SelectHeatmapRequest";
+}
+#[allow(non_snake_case)]
+impl SelectHeatmapRequest {
+    #[must_use = "with_* setters return `self` by value; assign or chain the result"]
+    #[inline]
+    ///Sets [`Self::limit`] to `Some(value)`, consuming and returning `self`.
+    pub fn with_limit(mut self, value: i64) -> Self {
+        self.limit = Some(value);
+        self
+    }
+}
+::buffa::impl_default_instance!(SelectHeatmapRequest);
+impl ::buffa::MessageName for SelectHeatmapRequest {
+    const PACKAGE: &'static str = "querier.v1";
+    const NAME: &'static str = "SelectHeatmapRequest";
+    const FULL_NAME: &'static str = "querier.v1.SelectHeatmapRequest";
+    const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.SelectHeatmapRequest";
+}
+impl ::buffa::Message for SelectHeatmapRequest {
+    /// Returns the total encoded size in bytes.
+    ///
+    /// Accumulates in `u64` (which cannot overflow for in-memory
+    /// data) and saturates to `u32` at return, so a message whose
+    /// encoded size exceeds the 2 GiB protobuf limit yields a value
+    /// above [`::buffa::MAX_MESSAGE_BYTES`] that the encode entry
+    /// points reject, never a silently wrapped size.
+    #[allow(clippy::let_and_return)]
+    fn compute_size(&self, _cache: &mut ::buffa::SizeCache) -> u32 {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        let mut size = 0u64;
+        if !self.profile_typeID.is_empty() {
+            size
+                += 1u64
+                    + ::buffa::types::string_encoded_len(&self.profile_typeID) as u64;
+        }
+        if !self.label_selector.is_empty() {
+            size
+                += 1u64
+                    + ::buffa::types::string_encoded_len(&self.label_selector) as u64;
+        }
+        if self.start != 0i64 {
+            size += 1u64 + ::buffa::types::int64_encoded_len(self.start) as u64;
+        }
+        if self.end != 0i64 {
+            size += 1u64 + ::buffa::types::int64_encoded_len(self.end) as u64;
+        }
+        if self.step.to_bits() != 0u64 {
+            size += 1u64 + ::buffa::types::FIXED64_ENCODED_LEN as u64;
+        }
+        for v in &self.group_by {
+            size += 1u64 + ::buffa::types::string_encoded_len(v) as u64;
+        }
+        {
+            let val = self.query_type.to_i32();
+            if val != 0 {
+                size += 1u64 + ::buffa::types::int32_encoded_len(val) as u64;
+            }
+        }
+        {
+            let val = self.exemplar_type.to_i32();
+            if val != 0 {
+                size += 1u64 + ::buffa::types::int32_encoded_len(val) as u64;
+            }
+        }
+        if let Some(v) = self.limit {
+            size += 1u64 + ::buffa::types::int64_encoded_len(v) as u64;
+        }
+        ::buffa::saturate_size(size)
+    }
+    fn write_to(
+        &self,
+        _cache: &mut ::buffa::SizeCache,
+        buf: &mut impl ::buffa::EncodeSink,
+    ) {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        if !self.profile_typeID.is_empty() {
+            ::buffa::types::put_string_field(1u32, &self.profile_typeID, buf);
+        }
+        if !self.label_selector.is_empty() {
+            ::buffa::types::put_string_field(2u32, &self.label_selector, buf);
+        }
+        if self.start != 0i64 {
+            ::buffa::types::put_int64_field(3u32, self.start, buf);
+        }
+        if self.end != 0i64 {
+            ::buffa::types::put_int64_field(4u32, self.end, buf);
+        }
+        if self.step.to_bits() != 0u64 {
+            ::buffa::types::put_double_field(5u32, self.step, buf);
+        }
+        for v in &self.group_by {
+            ::buffa::types::put_string_field(6u32, v, buf);
+        }
+        {
+            let val = self.query_type.to_i32();
+            if val != 0 {
+                ::buffa::types::put_int32_field(7u32, val, buf);
+            }
+        }
+        {
+            let val = self.exemplar_type.to_i32();
+            if val != 0 {
+                ::buffa::types::put_int32_field(8u32, val, buf);
+            }
+        }
+        if let Some(v) = self.limit {
+            ::buffa::types::put_int64_field(9u32, v, buf);
+        }
+    }
+    fn merge_field(
+        &mut self,
+        tag: ::buffa::encoding::Tag,
+        buf: &mut impl ::buffa::bytes::Buf,
+        ctx: ::buffa::DecodeContext<'_>,
+    ) -> ::core::result::Result<(), ::buffa::DecodeError> {
+        #[allow(unused_imports)]
+        use ::buffa::bytes::Buf as _;
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        match tag.field_number() {
+            1u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::LengthDelimited,
+                )?;
+                ::buffa::types::merge_string(&mut self.profile_typeID, buf)?;
+            }
+            2u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::LengthDelimited,
+                )?;
+                ::buffa::types::merge_string(&mut self.label_selector, buf)?;
+            }
+            3u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.start = ::buffa::types::decode_int64(buf)?;
+            }
+            4u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.end = ::buffa::types::decode_int64(buf)?;
+            }
+            5u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Fixed64,
+                )?;
+                self.step = ::buffa::types::decode_double(buf)?;
+            }
+            6u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::LengthDelimited,
+                )?;
+                let __elem = ::buffa::types::decode_string(buf)?;
+                ctx.register_element_memory(
+                    ::buffa::__private::element_footprint(&__elem),
+                )?;
+                self.group_by.push(__elem);
+            }
+            7u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.query_type = ::buffa::EnumValue::from(
+                    ::buffa::types::decode_int32(buf)?,
+                );
+            }
+            8u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.exemplar_type = ::buffa::EnumValue::from(
+                    ::buffa::types::decode_int32(buf)?,
+                );
+            }
+            9u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.limit = ::core::option::Option::Some(
+                    ::buffa::types::decode_int64(buf)?,
+                );
+            }
+            _ => {
+                ::buffa::encoding::skip_field_depth(tag, buf, ctx.depth())?;
+            }
+        }
+        ::core::result::Result::Ok(())
+    }
+    fn clear(&mut self) {
+        self.profile_typeID.clear();
+        self.label_selector.clear();
+        self.start = 0i64;
+        self.end = 0i64;
+        self.step = 0f64;
+        self.group_by.clear();
+        self.query_type = ::buffa::EnumValue::from(0);
+        self.exemplar_type = ::buffa::EnumValue::from(0);
+        self.limit = ::core::option::Option::None;
+    }
+}
+impl ::buffa::json_helpers::ProtoElemJson for SelectHeatmapRequest {
+    fn serialize_proto_json<S: ::serde::Serializer>(
+        v: &Self,
+        s: S,
+    ) -> ::core::result::Result<S::Ok, S::Error> {
+        ::serde::Serialize::serialize(v, s)
+    }
+    fn deserialize_proto_json<'de, D: ::serde::Deserializer<'de>>(
+        d: D,
+    ) -> ::core::result::Result<Self, D::Error> {
+        <Self as ::serde::Deserialize>::deserialize(d)
+    }
+}
+#[doc(hidden)]
+pub const __SELECT_HEATMAP_REQUEST_JSON_ANY: ::buffa::type_registry::JsonAnyEntry = ::buffa::type_registry::JsonAnyEntry {
+    type_url: "type.googleapis.com/querier.v1.SelectHeatmapRequest",
+    to_json: ::buffa::type_registry::any_to_json::<SelectHeatmapRequest>,
+    from_json: ::buffa::type_registry::any_from_json::<SelectHeatmapRequest>,
+    is_wkt: false,
+};
+#[derive(Clone, PartialEq, Default)]
+#[derive(::serde::Serialize, ::serde::Deserialize)]
+#[serde(default)]
+pub struct SelectHeatmapResponse {
+    /// Field 1: `series`
+    #[serde(
+        rename = "series",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_empty_vec",
+        deserialize_with = "::buffa::json_helpers::null_as_default"
+    )]
+    pub series: ::buffa::alloc::vec::Vec<super::super::types::v1::HeatmapSeries>,
+}
+impl ::core::fmt::Debug for SelectHeatmapResponse {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        f.debug_struct("SelectHeatmapResponse").field("series", &self.series).finish()
+    }
+}
+impl SelectHeatmapResponse {
+    /// Protobuf type URL for this message, for use with `Any::pack` and
+    /// `Any::unpack_if`.
+    ///
+    /// Format: `type.googleapis.com/<fully.qualified.TypeName>`
+    pub const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.SelectHeatmapResponse";
+}
+::buffa::impl_default_instance!(SelectHeatmapResponse);
+impl ::buffa::MessageName for SelectHeatmapResponse {
+    const PACKAGE: &'static str = "querier.v1";
+    const NAME: &'static str = "SelectHeatmapResponse";
+    const FULL_NAME: &'static str = "querier.v1.SelectHeatmapResponse";
+    const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.SelectHeatmapResponse";
+}
+impl ::buffa::Message for SelectHeatmapResponse {
+    /// Returns the total encoded size in bytes.
+    ///
+    /// Accumulates in `u64` (which cannot overflow for in-memory
+    /// data) and saturates to `u32` at return, so a message whose
+    /// encoded size exceeds the 2 GiB protobuf limit yields a value
+    /// above [`::buffa::MAX_MESSAGE_BYTES`] that the encode entry
+    /// points reject, never a silently wrapped size.
+    #[allow(clippy::let_and_return)]
+    fn compute_size(&self, __cache: &mut ::buffa::SizeCache) -> u32 {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        let mut size = 0u64;
+        for v in &self.series {
+            let __slot = __cache.reserve();
+            let inner_size = v.compute_size(__cache);
+            __cache.set(__slot, inner_size);
+            size
+                += 1u64 + ::buffa::encoding::varint_len(inner_size as u64) as u64
+                    + inner_size as u64;
+        }
+        ::buffa::saturate_size(size)
+    }
+    fn write_to(
+        &self,
+        __cache: &mut ::buffa::SizeCache,
+        buf: &mut impl ::buffa::EncodeSink,
+    ) {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        for v in &self.series {
+            ::buffa::types::put_len_delimited_header(
+                1u32,
+                u64::from(__cache.consume_next()),
+                buf,
+            );
+            v.write_to(__cache, buf);
+        }
+    }
+    fn merge_field(
+        &mut self,
+        tag: ::buffa::encoding::Tag,
+        buf: &mut impl ::buffa::bytes::Buf,
+        ctx: ::buffa::DecodeContext<'_>,
+    ) -> ::core::result::Result<(), ::buffa::DecodeError> {
+        #[allow(unused_imports)]
+        use ::buffa::bytes::Buf as _;
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        match tag.field_number() {
+            1u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::LengthDelimited,
+                )?;
+                let mut elem = ::core::default::Default::default();
+                ctx.register_element_memory(
+                    ::buffa::__private::element_footprint(&elem),
+                )?;
+                ::buffa::Message::merge_length_delimited(&mut elem, buf, ctx)?;
+                self.series.push(elem);
+            }
+            _ => {
+                ::buffa::encoding::skip_field_depth(tag, buf, ctx.depth())?;
+            }
+        }
+        ::core::result::Result::Ok(())
+    }
+    fn clear(&mut self) {
+        self.series.clear();
+    }
+}
+impl ::buffa::json_helpers::ProtoElemJson for SelectHeatmapResponse {
+    fn serialize_proto_json<S: ::serde::Serializer>(
+        v: &Self,
+        s: S,
+    ) -> ::core::result::Result<S::Ok, S::Error> {
+        ::serde::Serialize::serialize(v, s)
+    }
+    fn deserialize_proto_json<'de, D: ::serde::Deserializer<'de>>(
+        d: D,
+    ) -> ::core::result::Result<Self, D::Error> {
+        <Self as ::serde::Deserialize>::deserialize(d)
+    }
+}
+#[doc(hidden)]
+pub const __SELECT_HEATMAP_RESPONSE_JSON_ANY: ::buffa::type_registry::JsonAnyEntry = ::buffa::type_registry::JsonAnyEntry {
+    type_url: "type.googleapis.com/querier.v1.SelectHeatmapResponse",
+    to_json: ::buffa::type_registry::any_to_json::<SelectHeatmapResponse>,
+    from_json: ::buffa::type_registry::any_from_json::<SelectHeatmapResponse>,
+    is_wkt: false,
+};
+#[derive(Clone, PartialEq, Default)]
+#[derive(::serde::Serialize, ::serde::Deserialize)]
+#[serde(default)]
+pub struct AnalyzeQueryRequest {
+    /// Field 2: `start`
+    #[serde(
+        rename = "start",
+        with = "::buffa::json_helpers::int64",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_zero_i64"
+    )]
+    pub start: i64,
+    /// Field 3: `end`
+    #[serde(
+        rename = "end",
+        with = "::buffa::json_helpers::int64",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_zero_i64"
+    )]
+    pub end: i64,
+    /// A profile type with a selector, or a selector alone.
+    ///
+    /// Field 4: `query`
+    #[serde(
+        rename = "query",
+        with = "::buffa::json_helpers::proto_string",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_empty_str"
+    )]
+    pub query: ::buffa::alloc::string::String,
+}
+impl ::core::fmt::Debug for AnalyzeQueryRequest {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        f.debug_struct("AnalyzeQueryRequest")
+            .field("start", &self.start)
+            .field("end", &self.end)
+            .field("query", &self.query)
+            .finish()
+    }
+}
+impl AnalyzeQueryRequest {
+    /// Protobuf type URL for this message, for use with `Any::pack` and
+    /// `Any::unpack_if`.
+    ///
+    /// Format: `type.googleapis.com/<fully.qualified.TypeName>`
+    pub const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.AnalyzeQueryRequest";
+}
+::buffa::impl_default_instance!(AnalyzeQueryRequest);
+impl ::buffa::MessageName for AnalyzeQueryRequest {
+    const PACKAGE: &'static str = "querier.v1";
+    const NAME: &'static str = "AnalyzeQueryRequest";
+    const FULL_NAME: &'static str = "querier.v1.AnalyzeQueryRequest";
+    const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.AnalyzeQueryRequest";
+}
+impl ::buffa::Message for AnalyzeQueryRequest {
+    /// Returns the total encoded size in bytes.
+    ///
+    /// Accumulates in `u64` (which cannot overflow for in-memory
+    /// data) and saturates to `u32` at return, so a message whose
+    /// encoded size exceeds the 2 GiB protobuf limit yields a value
+    /// above [`::buffa::MAX_MESSAGE_BYTES`] that the encode entry
+    /// points reject, never a silently wrapped size.
+    #[allow(clippy::let_and_return)]
+    fn compute_size(&self, _cache: &mut ::buffa::SizeCache) -> u32 {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        let mut size = 0u64;
+        if self.start != 0i64 {
+            size += 1u64 + ::buffa::types::int64_encoded_len(self.start) as u64;
+        }
+        if self.end != 0i64 {
+            size += 1u64 + ::buffa::types::int64_encoded_len(self.end) as u64;
+        }
+        if !self.query.is_empty() {
+            size += 1u64 + ::buffa::types::string_encoded_len(&self.query) as u64;
+        }
+        ::buffa::saturate_size(size)
+    }
+    fn write_to(
+        &self,
+        _cache: &mut ::buffa::SizeCache,
+        buf: &mut impl ::buffa::EncodeSink,
+    ) {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        if self.start != 0i64 {
+            ::buffa::types::put_int64_field(2u32, self.start, buf);
+        }
+        if self.end != 0i64 {
+            ::buffa::types::put_int64_field(3u32, self.end, buf);
+        }
+        if !self.query.is_empty() {
+            ::buffa::types::put_string_field(4u32, &self.query, buf);
+        }
+    }
+    fn merge_field(
+        &mut self,
+        tag: ::buffa::encoding::Tag,
+        buf: &mut impl ::buffa::bytes::Buf,
+        ctx: ::buffa::DecodeContext<'_>,
+    ) -> ::core::result::Result<(), ::buffa::DecodeError> {
+        #[allow(unused_imports)]
+        use ::buffa::bytes::Buf as _;
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        match tag.field_number() {
+            2u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.start = ::buffa::types::decode_int64(buf)?;
+            }
+            3u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.end = ::buffa::types::decode_int64(buf)?;
+            }
+            4u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::LengthDelimited,
+                )?;
+                ::buffa::types::merge_string(&mut self.query, buf)?;
+            }
+            _ => {
+                ::buffa::encoding::skip_field_depth(tag, buf, ctx.depth())?;
+            }
+        }
+        ::core::result::Result::Ok(())
+    }
+    fn clear(&mut self) {
+        self.start = 0i64;
+        self.end = 0i64;
+        self.query.clear();
+    }
+}
+impl ::buffa::json_helpers::ProtoElemJson for AnalyzeQueryRequest {
+    fn serialize_proto_json<S: ::serde::Serializer>(
+        v: &Self,
+        s: S,
+    ) -> ::core::result::Result<S::Ok, S::Error> {
+        ::serde::Serialize::serialize(v, s)
+    }
+    fn deserialize_proto_json<'de, D: ::serde::Deserializer<'de>>(
+        d: D,
+    ) -> ::core::result::Result<Self, D::Error> {
+        <Self as ::serde::Deserialize>::deserialize(d)
+    }
+}
+#[doc(hidden)]
+pub const __ANALYZE_QUERY_REQUEST_JSON_ANY: ::buffa::type_registry::JsonAnyEntry = ::buffa::type_registry::JsonAnyEntry {
+    type_url: "type.googleapis.com/querier.v1.AnalyzeQueryRequest",
+    to_json: ::buffa::type_registry::any_to_json::<AnalyzeQueryRequest>,
+    from_json: ::buffa::type_registry::any_from_json::<AnalyzeQueryRequest>,
+    is_wkt: false,
+};
+#[derive(Clone, PartialEq, Default)]
+#[derive(::serde::Serialize, ::serde::Deserialize)]
+#[serde(default)]
+pub struct AnalyzeQueryResponse {
+    /// Field 1: `query_scopes`
+    #[serde(
+        rename = "queryScopes",
+        alias = "query_scopes",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_empty_vec",
+        deserialize_with = "::buffa::json_helpers::null_as_default"
+    )]
+    pub query_scopes: ::buffa::alloc::vec::Vec<QueryScope>,
+    /// Field 2: `query_impact`
+    #[serde(
+        rename = "queryImpact",
+        alias = "query_impact",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_unset_message_field"
+    )]
+    pub query_impact: ::buffa::MessageField<QueryImpact, ::buffa::Inline<QueryImpact>>,
+}
+impl ::core::fmt::Debug for AnalyzeQueryResponse {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        f.debug_struct("AnalyzeQueryResponse")
+            .field("query_scopes", &self.query_scopes)
+            .field("query_impact", &self.query_impact)
+            .finish()
+    }
+}
+impl AnalyzeQueryResponse {
+    /// Protobuf type URL for this message, for use with `Any::pack` and
+    /// `Any::unpack_if`.
+    ///
+    /// Format: `type.googleapis.com/<fully.qualified.TypeName>`
+    pub const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.AnalyzeQueryResponse";
+}
+::buffa::impl_default_instance!(AnalyzeQueryResponse);
+impl ::buffa::MessageName for AnalyzeQueryResponse {
+    const PACKAGE: &'static str = "querier.v1";
+    const NAME: &'static str = "AnalyzeQueryResponse";
+    const FULL_NAME: &'static str = "querier.v1.AnalyzeQueryResponse";
+    const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.AnalyzeQueryResponse";
+}
+impl ::buffa::Message for AnalyzeQueryResponse {
+    /// Returns the total encoded size in bytes.
+    ///
+    /// Accumulates in `u64` (which cannot overflow for in-memory
+    /// data) and saturates to `u32` at return, so a message whose
+    /// encoded size exceeds the 2 GiB protobuf limit yields a value
+    /// above [`::buffa::MAX_MESSAGE_BYTES`] that the encode entry
+    /// points reject, never a silently wrapped size.
+    #[allow(clippy::let_and_return)]
+    fn compute_size(&self, __cache: &mut ::buffa::SizeCache) -> u32 {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        let mut size = 0u64;
+        for v in &self.query_scopes {
+            let __slot = __cache.reserve();
+            let inner_size = v.compute_size(__cache);
+            __cache.set(__slot, inner_size);
+            size
+                += 1u64 + ::buffa::encoding::varint_len(inner_size as u64) as u64
+                    + inner_size as u64;
+        }
+        if self.query_impact.is_set() {
+            let __slot = __cache.reserve();
+            let inner_size = self.query_impact.compute_size(__cache);
+            __cache.set(__slot, inner_size);
+            size
+                += 1u64 + ::buffa::encoding::varint_len(inner_size as u64) as u64
+                    + inner_size as u64;
+        }
+        ::buffa::saturate_size(size)
+    }
+    fn write_to(
+        &self,
+        __cache: &mut ::buffa::SizeCache,
+        buf: &mut impl ::buffa::EncodeSink,
+    ) {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        for v in &self.query_scopes {
+            ::buffa::types::put_len_delimited_header(
+                1u32,
+                u64::from(__cache.consume_next()),
+                buf,
+            );
+            v.write_to(__cache, buf);
+        }
+        if self.query_impact.is_set() {
+            ::buffa::types::put_len_delimited_header(
+                2u32,
+                u64::from(__cache.consume_next()),
+                buf,
+            );
+            self.query_impact.write_to(__cache, buf);
+        }
+    }
+    fn merge_field(
+        &mut self,
+        tag: ::buffa::encoding::Tag,
+        buf: &mut impl ::buffa::bytes::Buf,
+        ctx: ::buffa::DecodeContext<'_>,
+    ) -> ::core::result::Result<(), ::buffa::DecodeError> {
+        #[allow(unused_imports)]
+        use ::buffa::bytes::Buf as _;
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        match tag.field_number() {
+            1u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::LengthDelimited,
+                )?;
+                let mut elem = ::core::default::Default::default();
+                ctx.register_element_memory(
+                    ::buffa::__private::element_footprint(&elem),
+                )?;
+                ::buffa::Message::merge_length_delimited(&mut elem, buf, ctx)?;
+                self.query_scopes.push(elem);
+            }
+            2u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::LengthDelimited,
+                )?;
+                ::buffa::Message::merge_length_delimited(
+                    self.query_impact.get_or_insert_default(),
+                    buf,
+                    ctx,
+                )?;
+            }
+            _ => {
+                ::buffa::encoding::skip_field_depth(tag, buf, ctx.depth())?;
+            }
+        }
+        ::core::result::Result::Ok(())
+    }
+    fn clear(&mut self) {
+        self.query_scopes.clear();
+        self.query_impact = ::buffa::MessageField::none();
+    }
+}
+impl ::buffa::json_helpers::ProtoElemJson for AnalyzeQueryResponse {
+    fn serialize_proto_json<S: ::serde::Serializer>(
+        v: &Self,
+        s: S,
+    ) -> ::core::result::Result<S::Ok, S::Error> {
+        ::serde::Serialize::serialize(v, s)
+    }
+    fn deserialize_proto_json<'de, D: ::serde::Deserializer<'de>>(
+        d: D,
+    ) -> ::core::result::Result<Self, D::Error> {
+        <Self as ::serde::Deserialize>::deserialize(d)
+    }
+}
+#[doc(hidden)]
+pub const __ANALYZE_QUERY_RESPONSE_JSON_ANY: ::buffa::type_registry::JsonAnyEntry = ::buffa::type_registry::JsonAnyEntry {
+    type_url: "type.googleapis.com/querier.v1.AnalyzeQueryResponse",
+    to_json: ::buffa::type_registry::any_to_json::<AnalyzeQueryResponse>,
+    from_json: ::buffa::type_registry::any_from_json::<AnalyzeQueryResponse>,
+    is_wkt: false,
+};
+/// What one kind of storage has of a query.
+#[derive(Clone, PartialEq, Default)]
+#[derive(::serde::Serialize, ::serde::Deserialize)]
+#[serde(default)]
+pub struct QueryScope {
+    /// Field 1: `component_type`
+    #[serde(
+        rename = "componentType",
+        alias = "component_type",
+        with = "::buffa::json_helpers::proto_string",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_empty_str"
+    )]
+    pub component_type: ::buffa::alloc::string::String,
+    /// Field 2: `component_count`
+    #[serde(
+        rename = "componentCount",
+        alias = "component_count",
+        with = "::buffa::json_helpers::uint64",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_zero_u64"
+    )]
+    pub component_count: u64,
+    /// Field 3: `block_count`
+    #[serde(
+        rename = "blockCount",
+        alias = "block_count",
+        with = "::buffa::json_helpers::uint64",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_zero_u64"
+    )]
+    pub block_count: u64,
+    /// Field 4: `series_count`
+    #[serde(
+        rename = "seriesCount",
+        alias = "series_count",
+        with = "::buffa::json_helpers::uint64",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_zero_u64"
+    )]
+    pub series_count: u64,
+    /// Field 5: `profile_count`
+    #[serde(
+        rename = "profileCount",
+        alias = "profile_count",
+        with = "::buffa::json_helpers::uint64",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_zero_u64"
+    )]
+    pub profile_count: u64,
+    /// Field 6: `sample_count`
+    #[serde(
+        rename = "sampleCount",
+        alias = "sample_count",
+        with = "::buffa::json_helpers::uint64",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_zero_u64"
+    )]
+    pub sample_count: u64,
+    /// Field 7: `index_bytes`
+    #[serde(
+        rename = "indexBytes",
+        alias = "index_bytes",
+        with = "::buffa::json_helpers::uint64",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_zero_u64"
+    )]
+    pub index_bytes: u64,
+    /// Field 8: `profile_bytes`
+    #[serde(
+        rename = "profileBytes",
+        alias = "profile_bytes",
+        with = "::buffa::json_helpers::uint64",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_zero_u64"
+    )]
+    pub profile_bytes: u64,
+    /// Field 9: `symbol_bytes`
+    #[serde(
+        rename = "symbolBytes",
+        alias = "symbol_bytes",
+        with = "::buffa::json_helpers::uint64",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_zero_u64"
+    )]
+    pub symbol_bytes: u64,
+}
+impl ::core::fmt::Debug for QueryScope {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        f.debug_struct("QueryScope")
+            .field("component_type", &self.component_type)
+            .field("component_count", &self.component_count)
+            .field("block_count", &self.block_count)
+            .field("series_count", &self.series_count)
+            .field("profile_count", &self.profile_count)
+            .field("sample_count", &self.sample_count)
+            .field("index_bytes", &self.index_bytes)
+            .field("profile_bytes", &self.profile_bytes)
+            .field("symbol_bytes", &self.symbol_bytes)
+            .finish()
+    }
+}
+impl QueryScope {
+    /// Protobuf type URL for this message, for use with `Any::pack` and
+    /// `Any::unpack_if`.
+    ///
+    /// Format: `type.googleapis.com/<fully.qualified.TypeName>`
+    pub const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.QueryScope";
+}
+::buffa::impl_default_instance!(QueryScope);
+impl ::buffa::MessageName for QueryScope {
+    const PACKAGE: &'static str = "querier.v1";
+    const NAME: &'static str = "QueryScope";
+    const FULL_NAME: &'static str = "querier.v1.QueryScope";
+    const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.QueryScope";
+}
+impl ::buffa::Message for QueryScope {
+    /// Returns the total encoded size in bytes.
+    ///
+    /// Accumulates in `u64` (which cannot overflow for in-memory
+    /// data) and saturates to `u32` at return, so a message whose
+    /// encoded size exceeds the 2 GiB protobuf limit yields a value
+    /// above [`::buffa::MAX_MESSAGE_BYTES`] that the encode entry
+    /// points reject, never a silently wrapped size.
+    #[allow(clippy::let_and_return)]
+    fn compute_size(&self, _cache: &mut ::buffa::SizeCache) -> u32 {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        let mut size = 0u64;
+        if !self.component_type.is_empty() {
+            size
+                += 1u64
+                    + ::buffa::types::string_encoded_len(&self.component_type) as u64;
+        }
+        if self.component_count != 0u64 {
+            size
+                += 1u64
+                    + ::buffa::types::uint64_encoded_len(self.component_count) as u64;
+        }
+        if self.block_count != 0u64 {
+            size += 1u64 + ::buffa::types::uint64_encoded_len(self.block_count) as u64;
+        }
+        if self.series_count != 0u64 {
+            size += 1u64 + ::buffa::types::uint64_encoded_len(self.series_count) as u64;
+        }
+        if self.profile_count != 0u64 {
+            size += 1u64 + ::buffa::types::uint64_encoded_len(self.profile_count) as u64;
+        }
+        if self.sample_count != 0u64 {
+            size += 1u64 + ::buffa::types::uint64_encoded_len(self.sample_count) as u64;
+        }
+        if self.index_bytes != 0u64 {
+            size += 1u64 + ::buffa::types::uint64_encoded_len(self.index_bytes) as u64;
+        }
+        if self.profile_bytes != 0u64 {
+            size += 1u64 + ::buffa::types::uint64_encoded_len(self.profile_bytes) as u64;
+        }
+        if self.symbol_bytes != 0u64 {
+            size += 1u64 + ::buffa::types::uint64_encoded_len(self.symbol_bytes) as u64;
+        }
+        ::buffa::saturate_size(size)
+    }
+    fn write_to(
+        &self,
+        _cache: &mut ::buffa::SizeCache,
+        buf: &mut impl ::buffa::EncodeSink,
+    ) {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        if !self.component_type.is_empty() {
+            ::buffa::types::put_string_field(1u32, &self.component_type, buf);
+        }
+        if self.component_count != 0u64 {
+            ::buffa::types::put_uint64_field(2u32, self.component_count, buf);
+        }
+        if self.block_count != 0u64 {
+            ::buffa::types::put_uint64_field(3u32, self.block_count, buf);
+        }
+        if self.series_count != 0u64 {
+            ::buffa::types::put_uint64_field(4u32, self.series_count, buf);
+        }
+        if self.profile_count != 0u64 {
+            ::buffa::types::put_uint64_field(5u32, self.profile_count, buf);
+        }
+        if self.sample_count != 0u64 {
+            ::buffa::types::put_uint64_field(6u32, self.sample_count, buf);
+        }
+        if self.index_bytes != 0u64 {
+            ::buffa::types::put_uint64_field(7u32, self.index_bytes, buf);
+        }
+        if self.profile_bytes != 0u64 {
+            ::buffa::types::put_uint64_field(8u32, self.profile_bytes, buf);
+        }
+        if self.symbol_bytes != 0u64 {
+            ::buffa::types::put_uint64_field(9u32, self.symbol_bytes, buf);
+        }
+    }
+    fn merge_field(
+        &mut self,
+        tag: ::buffa::encoding::Tag,
+        buf: &mut impl ::buffa::bytes::Buf,
+        ctx: ::buffa::DecodeContext<'_>,
+    ) -> ::core::result::Result<(), ::buffa::DecodeError> {
+        #[allow(unused_imports)]
+        use ::buffa::bytes::Buf as _;
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        match tag.field_number() {
+            1u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::LengthDelimited,
+                )?;
+                ::buffa::types::merge_string(&mut self.component_type, buf)?;
+            }
+            2u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.component_count = ::buffa::types::decode_uint64(buf)?;
+            }
+            3u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.block_count = ::buffa::types::decode_uint64(buf)?;
+            }
+            4u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.series_count = ::buffa::types::decode_uint64(buf)?;
+            }
+            5u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.profile_count = ::buffa::types::decode_uint64(buf)?;
+            }
+            6u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.sample_count = ::buffa::types::decode_uint64(buf)?;
+            }
+            7u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.index_bytes = ::buffa::types::decode_uint64(buf)?;
+            }
+            8u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.profile_bytes = ::buffa::types::decode_uint64(buf)?;
+            }
+            9u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.symbol_bytes = ::buffa::types::decode_uint64(buf)?;
+            }
+            _ => {
+                ::buffa::encoding::skip_field_depth(tag, buf, ctx.depth())?;
+            }
+        }
+        ::core::result::Result::Ok(())
+    }
+    fn clear(&mut self) {
+        self.component_type.clear();
+        self.component_count = 0u64;
+        self.block_count = 0u64;
+        self.series_count = 0u64;
+        self.profile_count = 0u64;
+        self.sample_count = 0u64;
+        self.index_bytes = 0u64;
+        self.profile_bytes = 0u64;
+        self.symbol_bytes = 0u64;
+    }
+}
+impl ::buffa::json_helpers::ProtoElemJson for QueryScope {
+    fn serialize_proto_json<S: ::serde::Serializer>(
+        v: &Self,
+        s: S,
+    ) -> ::core::result::Result<S::Ok, S::Error> {
+        ::serde::Serialize::serialize(v, s)
+    }
+    fn deserialize_proto_json<'de, D: ::serde::Deserializer<'de>>(
+        d: D,
+    ) -> ::core::result::Result<Self, D::Error> {
+        <Self as ::serde::Deserialize>::deserialize(d)
+    }
+}
+#[doc(hidden)]
+pub const __QUERY_SCOPE_JSON_ANY: ::buffa::type_registry::JsonAnyEntry = ::buffa::type_registry::JsonAnyEntry {
+    type_url: "type.googleapis.com/querier.v1.QueryScope",
+    to_json: ::buffa::type_registry::any_to_json::<QueryScope>,
+    from_json: ::buffa::type_registry::any_from_json::<QueryScope>,
+    is_wkt: false,
+};
+#[derive(Clone, PartialEq, Default)]
+#[derive(::serde::Serialize, ::serde::Deserialize)]
+#[serde(default)]
+pub struct QueryImpact {
+    /// Field 2: `total_bytes_in_time_range`
+    #[serde(
+        rename = "totalBytesInTimeRange",
+        alias = "total_bytes_in_time_range",
+        with = "::buffa::json_helpers::uint64",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_zero_u64"
+    )]
+    pub total_bytes_in_time_range: u64,
+    /// Field 3: `total_queried_series`
+    #[serde(
+        rename = "totalQueriedSeries",
+        alias = "total_queried_series",
+        with = "::buffa::json_helpers::uint64",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_zero_u64"
+    )]
+    pub total_queried_series: u64,
+    /// Field 4: `deduplication_needed`
+    #[serde(
+        rename = "deduplicationNeeded",
+        alias = "deduplication_needed",
+        with = "::buffa::json_helpers::proto_bool",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_false"
+    )]
+    pub deduplication_needed: bool,
+}
+impl ::core::fmt::Debug for QueryImpact {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        f.debug_struct("QueryImpact")
+            .field("total_bytes_in_time_range", &self.total_bytes_in_time_range)
+            .field("total_queried_series", &self.total_queried_series)
+            .field("deduplication_needed", &self.deduplication_needed)
+            .finish()
+    }
+}
+impl QueryImpact {
+    /// Protobuf type URL for this message, for use with `Any::pack` and
+    /// `Any::unpack_if`.
+    ///
+    /// Format: `type.googleapis.com/<fully.qualified.TypeName>`
+    pub const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.QueryImpact";
+}
+::buffa::impl_default_instance!(QueryImpact);
+impl ::buffa::MessageName for QueryImpact {
+    const PACKAGE: &'static str = "querier.v1";
+    const NAME: &'static str = "QueryImpact";
+    const FULL_NAME: &'static str = "querier.v1.QueryImpact";
+    const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.QueryImpact";
+}
+impl ::buffa::Message for QueryImpact {
+    /// Returns the total encoded size in bytes.
+    ///
+    /// Accumulates in `u64` (which cannot overflow for in-memory
+    /// data) and saturates to `u32` at return, so a message whose
+    /// encoded size exceeds the 2 GiB protobuf limit yields a value
+    /// above [`::buffa::MAX_MESSAGE_BYTES`] that the encode entry
+    /// points reject, never a silently wrapped size.
+    #[allow(clippy::let_and_return)]
+    fn compute_size(&self, _cache: &mut ::buffa::SizeCache) -> u32 {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        let mut size = 0u64;
+        if self.total_bytes_in_time_range != 0u64 {
+            size
+                += 1u64
+                    + ::buffa::types::uint64_encoded_len(self.total_bytes_in_time_range)
+                        as u64;
+        }
+        if self.total_queried_series != 0u64 {
+            size
+                += 1u64
+                    + ::buffa::types::uint64_encoded_len(self.total_queried_series)
+                        as u64;
+        }
+        if self.deduplication_needed {
+            size += 1u64 + ::buffa::types::BOOL_ENCODED_LEN as u64;
+        }
+        ::buffa::saturate_size(size)
+    }
+    fn write_to(
+        &self,
+        _cache: &mut ::buffa::SizeCache,
+        buf: &mut impl ::buffa::EncodeSink,
+    ) {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        if self.total_bytes_in_time_range != 0u64 {
+            ::buffa::types::put_uint64_field(2u32, self.total_bytes_in_time_range, buf);
+        }
+        if self.total_queried_series != 0u64 {
+            ::buffa::types::put_uint64_field(3u32, self.total_queried_series, buf);
+        }
+        if self.deduplication_needed {
+            ::buffa::types::put_bool_field(4u32, self.deduplication_needed, buf);
+        }
+    }
+    fn merge_field(
+        &mut self,
+        tag: ::buffa::encoding::Tag,
+        buf: &mut impl ::buffa::bytes::Buf,
+        ctx: ::buffa::DecodeContext<'_>,
+    ) -> ::core::result::Result<(), ::buffa::DecodeError> {
+        #[allow(unused_imports)]
+        use ::buffa::bytes::Buf as _;
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        match tag.field_number() {
+            2u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.total_bytes_in_time_range = ::buffa::types::decode_uint64(buf)?;
+            }
+            3u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.total_queried_series = ::buffa::types::decode_uint64(buf)?;
+            }
+            4u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.deduplication_needed = ::buffa::types::decode_bool(buf)?;
+            }
+            _ => {
+                ::buffa::encoding::skip_field_depth(tag, buf, ctx.depth())?;
+            }
+        }
+        ::core::result::Result::Ok(())
+    }
+    fn clear(&mut self) {
+        self.total_bytes_in_time_range = 0u64;
+        self.total_queried_series = 0u64;
+        self.deduplication_needed = false;
+    }
+}
+impl ::buffa::json_helpers::ProtoElemJson for QueryImpact {
+    fn serialize_proto_json<S: ::serde::Serializer>(
+        v: &Self,
+        s: S,
+    ) -> ::core::result::Result<S::Ok, S::Error> {
+        ::serde::Serialize::serialize(v, s)
+    }
+    fn deserialize_proto_json<'de, D: ::serde::Deserializer<'de>>(
+        d: D,
+    ) -> ::core::result::Result<Self, D::Error> {
+        <Self as ::serde::Deserialize>::deserialize(d)
+    }
+}
+#[doc(hidden)]
+pub const __QUERY_IMPACT_JSON_ANY: ::buffa::type_registry::JsonAnyEntry = ::buffa::type_registry::JsonAnyEntry {
+    type_url: "type.googleapis.com/querier.v1.QueryImpact",
+    to_json: ::buffa::type_registry::any_to_json::<QueryImpact>,
+    from_json: ::buffa::type_registry::any_from_json::<QueryImpact>,
     is_wkt: false,
 };
 #[allow(
@@ -7258,6 +9600,1900 @@ pub mod __buffa {
         }
         #[derive(Clone, Debug, Default)]
         #[allow(non_snake_case)]
+        pub struct SelectMergeSpanProfileRequestView<'a> {
+            /// Field 1: `profile_typeID`
+            pub profile_typeID: &'a str,
+            /// Field 2: `label_selector`
+            pub label_selector: &'a str,
+            /// 16 hexadecimal digits each.
+            ///
+            /// Field 3: `span_selector`
+            pub span_selector: ::buffa::RepeatedView<'a, &'a str>,
+            /// Field 4: `start`
+            pub start: i64,
+            /// Field 5: `end`
+            pub end: i64,
+            /// Field 6: `max_nodes`
+            pub max_nodes: ::core::option::Option<i64>,
+            /// Field 7: `format`
+            pub format: ::buffa::EnumValue<super::super::ProfileFormat>,
+        }
+        impl<'a> ::buffa::MessageView<'a> for SelectMergeSpanProfileRequestView<'a> {
+            type Owned = super::super::SelectMergeSpanProfileRequest;
+            fn decode_view(
+                buf: &'a [u8],
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                let __limit = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_UNKNOWN_FIELD_LIMIT,
+                );
+                let __elem = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_ELEMENT_MEMORY_LIMIT,
+                );
+                <Self as ::buffa::MessageView>::decode_view_ctx(
+                    buf,
+                    ::buffa::DecodeContext::new(::buffa::RECURSION_LIMIT, &__limit)
+                        .with_element_memory(&__elem),
+                )
+            }
+            fn decode_view_with_ctx(
+                buf: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                <Self as ::buffa::MessageView>::decode_view_ctx(buf, ctx)
+            }
+            #[inline]
+            fn merge_view_field(
+                &mut self,
+                tag: ::buffa::encoding::Tag,
+                cur: &'a [u8],
+                _before_tag: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<&'a [u8], ::buffa::DecodeError> {
+                let _ = ctx;
+                #[allow(unused_variables)]
+                let view = self;
+                let mut cur = cur;
+                match tag.field_number() {
+                    1u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::LengthDelimited,
+                        )?;
+                        view.profile_typeID = ::buffa::types::borrow_str(&mut cur)?;
+                    }
+                    2u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::LengthDelimited,
+                        )?;
+                        view.label_selector = ::buffa::types::borrow_str(&mut cur)?;
+                    }
+                    4u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.start = ::buffa::types::decode_int64(&mut cur)?;
+                    }
+                    5u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.end = ::buffa::types::decode_int64(&mut cur)?;
+                    }
+                    6u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.max_nodes = Some(::buffa::types::decode_int64(&mut cur)?);
+                    }
+                    7u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.format = ::buffa::EnumValue::from(
+                            ::buffa::types::decode_int32(&mut cur)?,
+                        );
+                    }
+                    3u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::LengthDelimited,
+                        )?;
+                        let __elem = ::buffa::types::borrow_str(&mut cur)?;
+                        ctx.register_element_memory(
+                            ::buffa::__private::element_footprint(&__elem),
+                        )?;
+                        view.span_selector.push(__elem);
+                    }
+                    _ => {
+                        ::buffa::encoding::skip_field_depth(tag, &mut cur, ctx.depth())?;
+                    }
+                }
+                ::core::result::Result::Ok(cur)
+            }
+            fn to_owned_message(
+                &self,
+            ) -> ::core::result::Result<
+                super::super::SelectMergeSpanProfileRequest,
+                ::buffa::DecodeError,
+            > {
+                self.to_owned_from_source(None)
+            }
+            #[allow(clippy::useless_conversion, clippy::needless_update)]
+            fn to_owned_from_source(
+                &self,
+                __buffa_src: ::core::option::Option<&::buffa::bytes::Bytes>,
+            ) -> ::core::result::Result<
+                super::super::SelectMergeSpanProfileRequest,
+                ::buffa::DecodeError,
+            > {
+                #[allow(unused_imports)]
+                use ::buffa::alloc::string::ToString as _;
+                let _ = __buffa_src;
+                ::core::result::Result::Ok(super::super::SelectMergeSpanProfileRequest {
+                    profile_typeID: self.profile_typeID.to_string(),
+                    label_selector: self.label_selector.to_string(),
+                    span_selector: self
+                        .span_selector
+                        .iter()
+                        .map(|s| s.to_string())
+                        .collect(),
+                    start: self.start,
+                    end: self.end,
+                    max_nodes: self.max_nodes,
+                    format: self.format,
+                    ..::core::default::Default::default()
+                })
+            }
+        }
+        impl<'a> ::buffa::ViewEncode<'a> for SelectMergeSpanProfileRequestView<'a> {
+            #[allow(clippy::needless_borrow, clippy::let_and_return)]
+            fn compute_size(&self, _cache: &mut ::buffa::SizeCache) -> u32 {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                let mut size = 0u64;
+                if !self.profile_typeID.is_empty() {
+                    size
+                        += 1u64
+                            + ::buffa::types::string_encoded_len(&self.profile_typeID)
+                                as u64;
+                }
+                if !self.label_selector.is_empty() {
+                    size
+                        += 1u64
+                            + ::buffa::types::string_encoded_len(&self.label_selector)
+                                as u64;
+                }
+                for v in &self.span_selector {
+                    size += 1u64 + ::buffa::types::string_encoded_len(v) as u64;
+                }
+                if self.start != 0i64 {
+                    size += 1u64 + ::buffa::types::int64_encoded_len(self.start) as u64;
+                }
+                if self.end != 0i64 {
+                    size += 1u64 + ::buffa::types::int64_encoded_len(self.end) as u64;
+                }
+                if let Some(v) = self.max_nodes {
+                    size += 1u64 + ::buffa::types::int64_encoded_len(v) as u64;
+                }
+                {
+                    let val = self.format.to_i32();
+                    if val != 0 {
+                        size += 1u64 + ::buffa::types::int32_encoded_len(val) as u64;
+                    }
+                }
+                ::buffa::saturate_size(size)
+            }
+            #[allow(clippy::needless_borrow)]
+            fn write_to(
+                &self,
+                _cache: &mut ::buffa::SizeCache,
+                buf: &mut impl ::buffa::EncodeSink,
+            ) {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                if !self.profile_typeID.is_empty() {
+                    ::buffa::types::put_string_field(1u32, &self.profile_typeID, buf);
+                }
+                if !self.label_selector.is_empty() {
+                    ::buffa::types::put_string_field(2u32, &self.label_selector, buf);
+                }
+                for v in &self.span_selector {
+                    ::buffa::types::put_string_field(3u32, v, buf);
+                }
+                if self.start != 0i64 {
+                    ::buffa::types::put_int64_field(4u32, self.start, buf);
+                }
+                if self.end != 0i64 {
+                    ::buffa::types::put_int64_field(5u32, self.end, buf);
+                }
+                if let Some(v) = self.max_nodes {
+                    ::buffa::types::put_int64_field(6u32, v, buf);
+                }
+                {
+                    let val = self.format.to_i32();
+                    if val != 0 {
+                        ::buffa::types::put_int32_field(7u32, val, buf);
+                    }
+                }
+            }
+        }
+        /// Serializes this view as protobuf JSON.
+        ///
+        /// Implicit-presence fields with default values are omitted, `required`
+        /// fields are always emitted, explicit-presence (`optional`) fields are
+        /// emitted only when set, bytes fields are base64-encoded, and enum
+        /// values are their proto name strings.
+        ///
+        /// This impl uses `serialize_map(None)` because the number of emitted
+        /// fields depends on default-omission rules; serializers that require
+        /// known map lengths (e.g. `bincode`) will return a runtime error.
+        /// Use the owned message type for those formats.
+        impl<'__a> ::serde::Serialize for SelectMergeSpanProfileRequestView<'__a> {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                use ::serde::ser::SerializeMap as _;
+                let mut __map = __s.serialize_map(::core::option::Option::None)?;
+                if !::buffa::json_helpers::skip_if::is_empty_str(self.profile_typeID) {
+                    __map.serialize_entry("profileTypeID", self.profile_typeID)?;
+                }
+                if !::buffa::json_helpers::skip_if::is_empty_str(self.label_selector) {
+                    __map.serialize_entry("labelSelector", self.label_selector)?;
+                }
+                if !self.span_selector.is_empty() {
+                    __map.serialize_entry("spanSelector", &*self.span_selector)?;
+                }
+                if !::buffa::json_helpers::skip_if::is_zero_i64(&self.start) {
+                    __map
+                        .serialize_entry(
+                            "start",
+                            &::buffa::json_helpers::ProtoJson(&self.start),
+                        )?;
+                }
+                if !::buffa::json_helpers::skip_if::is_zero_i64(&self.end) {
+                    __map
+                        .serialize_entry(
+                            "end",
+                            &::buffa::json_helpers::ProtoJson(&self.end),
+                        )?;
+                }
+                if let ::core::option::Option::Some(__v) = self.max_nodes {
+                    __map
+                        .serialize_entry(
+                            "maxNodes",
+                            &::buffa::json_helpers::ProtoJson(&__v),
+                        )?;
+                }
+                if !::buffa::json_helpers::skip_if::is_default_enum_value(&self.format) {
+                    __map.serialize_entry("format", &self.format)?;
+                }
+                __map.end()
+            }
+        }
+        impl<'a> ::buffa::MessageName for SelectMergeSpanProfileRequestView<'a> {
+            const PACKAGE: &'static str = "querier.v1";
+            const NAME: &'static str = "SelectMergeSpanProfileRequest";
+            const FULL_NAME: &'static str = "querier.v1.SelectMergeSpanProfileRequest";
+            const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.SelectMergeSpanProfileRequest";
+        }
+        ::buffa::impl_default_view_instance!(SelectMergeSpanProfileRequestView);
+        ::buffa::impl_view_reborrow!(SelectMergeSpanProfileRequestView);
+        /** Self-contained, `'static` owned view of a `SelectMergeSpanProfileRequest` message.
+
+ Wraps [`::buffa::OwnedView`]`<`[`SelectMergeSpanProfileRequestView`]`<'static>>`: the decoded view and the [`::buffa::bytes::Bytes`] buffer it borrows from travel together, so the handle is `'static` and `Send + Sync` — suitable for async handlers, spawned tasks, and anywhere a `'static` bound is required.
+
+ Field accessors return borrows tied to `&self`. Use [`Self::view`] to get the full [`SelectMergeSpanProfileRequestView`] when you need struct patterns, iteration helpers, or to pass the view to lifetime-parameterised code.*/
+        #[derive(Clone, Debug)]
+        pub struct SelectMergeSpanProfileRequestOwnedView(
+            ::buffa::OwnedView<SelectMergeSpanProfileRequestView<'static>>,
+        );
+        #[allow(non_snake_case)]
+        impl SelectMergeSpanProfileRequestOwnedView {
+            /// Decode an owned view from a [`::buffa::bytes::Bytes`] buffer.
+            ///
+            /// The view borrows directly from the buffer's data; the buffer is
+            /// retained inside the returned handle.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer contains invalid
+            /// protobuf data.
+            pub fn decode(
+                bytes: ::buffa::bytes::Bytes,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    SelectMergeSpanProfileRequestOwnedView(
+                        ::buffa::OwnedView::decode(bytes)?,
+                    ),
+                )
+            }
+            /// Decode with custom [`::buffa::DecodeOptions`] (recursion limit,
+            /// max message size).
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer is invalid or
+            /// exceeds the configured limits.
+            pub fn decode_with_options(
+                bytes: ::buffa::bytes::Bytes,
+                opts: &::buffa::DecodeOptions,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    SelectMergeSpanProfileRequestOwnedView(
+                        ::buffa::OwnedView::decode_with_options(bytes, opts)?,
+                    ),
+                )
+            }
+            /// Build from an owned message via an encode → decode round-trip.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError::MessageTooLarge`] if the
+            /// message's encoded size exceeds the 2 GiB protobuf limit, or
+            /// another [`::buffa::DecodeError`] if the re-encoded bytes are
+            /// somehow invalid (should not happen for well-formed messages).
+            pub fn from_owned(
+                msg: &super::super::SelectMergeSpanProfileRequest,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    SelectMergeSpanProfileRequestOwnedView(
+                        ::buffa::OwnedView::from_owned(msg)?,
+                    ),
+                )
+            }
+            /// Borrow the full [`SelectMergeSpanProfileRequestView`] with its lifetime tied to `&self`.
+            #[must_use]
+            pub fn view(&self) -> &SelectMergeSpanProfileRequestView<'_> {
+                self.0.reborrow()
+            }
+            /// Convert to the owned message type.
+            ///
+            /// Infallible: this type's constructors wire-decode their
+            /// buffer, and a view produced by wire decoding always
+            /// converts. Delegates to [`::buffa::OwnedView::to_owned_message`],
+            /// whose contract also governs handles converted from a raw
+            /// [`::buffa::OwnedView`].
+            #[must_use]
+            pub fn to_owned_message(
+                &self,
+            ) -> super::super::SelectMergeSpanProfileRequest {
+                self.0.to_owned_message()
+            }
+            /// The underlying bytes buffer.
+            #[must_use]
+            pub fn bytes(&self) -> &::buffa::bytes::Bytes {
+                self.0.bytes()
+            }
+            /// Consume the handle, returning the underlying bytes buffer.
+            #[must_use]
+            pub fn into_bytes(self) -> ::buffa::bytes::Bytes {
+                self.0.into_bytes()
+            }
+            /// Field 1: `profile_typeID`
+            #[must_use]
+            pub fn profile_typeID(&self) -> &'_ str {
+                self.0.reborrow().profile_typeID
+            }
+            /// Field 2: `label_selector`
+            #[must_use]
+            pub fn label_selector(&self) -> &'_ str {
+                self.0.reborrow().label_selector
+            }
+            /// 16 hexadecimal digits each.
+            ///
+            /// Field 3: `span_selector`
+            #[must_use]
+            pub fn span_selector(&self) -> &::buffa::RepeatedView<'_, &'_ str> {
+                &self.0.reborrow().span_selector
+            }
+            /// Field 4: `start`
+            #[must_use]
+            pub fn start(&self) -> i64 {
+                self.0.reborrow().start
+            }
+            /// Field 5: `end`
+            #[must_use]
+            pub fn end(&self) -> i64 {
+                self.0.reborrow().end
+            }
+            /// Field 6: `max_nodes`
+            #[must_use]
+            pub fn max_nodes(&self) -> ::core::option::Option<i64> {
+                self.0.reborrow().max_nodes
+            }
+            /// Field 7: `format`
+            #[must_use]
+            pub fn format(&self) -> ::buffa::EnumValue<super::super::ProfileFormat> {
+                self.0.reborrow().format
+            }
+        }
+        impl ::core::convert::From<
+            ::buffa::OwnedView<SelectMergeSpanProfileRequestView<'static>>,
+        > for SelectMergeSpanProfileRequestOwnedView {
+            fn from(
+                inner: ::buffa::OwnedView<SelectMergeSpanProfileRequestView<'static>>,
+            ) -> Self {
+                SelectMergeSpanProfileRequestOwnedView(inner)
+            }
+        }
+        impl ::core::convert::From<SelectMergeSpanProfileRequestOwnedView>
+        for ::buffa::OwnedView<SelectMergeSpanProfileRequestView<'static>> {
+            fn from(wrapper: SelectMergeSpanProfileRequestOwnedView) -> Self {
+                wrapper.0
+            }
+        }
+        impl ::core::convert::AsRef<
+            ::buffa::OwnedView<SelectMergeSpanProfileRequestView<'static>>,
+        > for SelectMergeSpanProfileRequestOwnedView {
+            fn as_ref(
+                &self,
+            ) -> &::buffa::OwnedView<SelectMergeSpanProfileRequestView<'static>> {
+                &self.0
+            }
+        }
+        impl ::buffa::HasMessageView for super::super::SelectMergeSpanProfileRequest {
+            type View<'a> = SelectMergeSpanProfileRequestView<'a>;
+            type ViewHandle = SelectMergeSpanProfileRequestOwnedView;
+        }
+        impl ::serde::Serialize for SelectMergeSpanProfileRequestOwnedView {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                ::serde::Serialize::serialize(&self.0, __s)
+            }
+        }
+        #[derive(Clone, Debug, Default)]
+        pub struct SelectMergeSpanProfileResponseView<'a> {
+            /// Field 1: `flamegraph`
+            pub flamegraph: ::buffa::MessageFieldView<
+                super::super::__buffa::view::FlameGraphView<'a>,
+            >,
+            /// Field 2: `tree`
+            pub tree: &'a [u8],
+        }
+        impl<'a> ::buffa::MessageView<'a> for SelectMergeSpanProfileResponseView<'a> {
+            type Owned = super::super::SelectMergeSpanProfileResponse;
+            fn decode_view(
+                buf: &'a [u8],
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                let __limit = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_UNKNOWN_FIELD_LIMIT,
+                );
+                let __elem = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_ELEMENT_MEMORY_LIMIT,
+                );
+                <Self as ::buffa::MessageView>::decode_view_ctx(
+                    buf,
+                    ::buffa::DecodeContext::new(::buffa::RECURSION_LIMIT, &__limit)
+                        .with_element_memory(&__elem),
+                )
+            }
+            fn decode_view_with_ctx(
+                buf: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                <Self as ::buffa::MessageView>::decode_view_ctx(buf, ctx)
+            }
+            #[inline]
+            fn merge_view_field(
+                &mut self,
+                tag: ::buffa::encoding::Tag,
+                cur: &'a [u8],
+                _before_tag: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<&'a [u8], ::buffa::DecodeError> {
+                let _ = ctx;
+                #[allow(unused_variables)]
+                let view = self;
+                let mut cur = cur;
+                match tag.field_number() {
+                    1u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::LengthDelimited,
+                        )?;
+                        let __sub_ctx = ctx.descend()?;
+                        let sub = ::buffa::types::borrow_bytes(&mut cur)?;
+                        match view.flamegraph.as_mut() {
+                            Some(existing) => {
+                                ::buffa::MessageView::merge_into_view(
+                                    existing,
+                                    sub,
+                                    __sub_ctx,
+                                )?
+                            }
+                            None => {
+                                view.flamegraph = ::buffa::MessageFieldView::set(
+                                    <super::super::__buffa::view::FlameGraphView as ::buffa::MessageView>::decode_view_ctx(
+                                        sub,
+                                        __sub_ctx,
+                                    )?,
+                                );
+                            }
+                        }
+                    }
+                    2u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::LengthDelimited,
+                        )?;
+                        view.tree = ::buffa::types::borrow_bytes(&mut cur)?;
+                    }
+                    _ => {
+                        ::buffa::encoding::skip_field_depth(tag, &mut cur, ctx.depth())?;
+                    }
+                }
+                ::core::result::Result::Ok(cur)
+            }
+            fn to_owned_message(
+                &self,
+            ) -> ::core::result::Result<
+                super::super::SelectMergeSpanProfileResponse,
+                ::buffa::DecodeError,
+            > {
+                self.to_owned_from_source(None)
+            }
+            #[allow(clippy::useless_conversion, clippy::needless_update)]
+            fn to_owned_from_source(
+                &self,
+                __buffa_src: ::core::option::Option<&::buffa::bytes::Bytes>,
+            ) -> ::core::result::Result<
+                super::super::SelectMergeSpanProfileResponse,
+                ::buffa::DecodeError,
+            > {
+                #[allow(unused_imports)]
+                use ::buffa::alloc::string::ToString as _;
+                let _ = __buffa_src;
+                ::core::result::Result::Ok(super::super::SelectMergeSpanProfileResponse {
+                    flamegraph: match self.flamegraph.as_option() {
+                        Some(v) => {
+                            ::buffa::MessageField::<
+                                super::super::FlameGraph,
+                                ::buffa::Inline<super::super::FlameGraph>,
+                            >::some(v.to_owned_from_source(__buffa_src)?)
+                        }
+                        None => ::buffa::MessageField::none(),
+                    },
+                    tree: ::buffa::view::bytes_from_source(__buffa_src, self.tree),
+                    ..::core::default::Default::default()
+                })
+            }
+        }
+        impl<'a> ::buffa::ViewEncode<'a> for SelectMergeSpanProfileResponseView<'a> {
+            #[allow(clippy::needless_borrow, clippy::let_and_return)]
+            fn compute_size(&self, __cache: &mut ::buffa::SizeCache) -> u32 {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                let mut size = 0u64;
+                if self.flamegraph.is_set() {
+                    let __slot = __cache.reserve();
+                    let inner_size = self.flamegraph.compute_size(__cache);
+                    __cache.set(__slot, inner_size);
+                    size
+                        += 1u64 + ::buffa::encoding::varint_len(inner_size as u64) as u64
+                            + inner_size as u64;
+                }
+                if !self.tree.is_empty() {
+                    size += 1u64 + ::buffa::types::bytes_encoded_len(&self.tree) as u64;
+                }
+                ::buffa::saturate_size(size)
+            }
+            #[allow(clippy::needless_borrow)]
+            fn write_to(
+                &self,
+                __cache: &mut ::buffa::SizeCache,
+                buf: &mut impl ::buffa::EncodeSink,
+            ) {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                if self.flamegraph.is_set() {
+                    ::buffa::types::put_len_delimited_header(
+                        1u32,
+                        u64::from(__cache.consume_next()),
+                        buf,
+                    );
+                    self.flamegraph.write_to(__cache, buf);
+                }
+                if !self.tree.is_empty() {
+                    ::buffa::types::put_shared_bytes_field(2u32, &self.tree, buf);
+                }
+            }
+        }
+        /// Serializes this view as protobuf JSON.
+        ///
+        /// Implicit-presence fields with default values are omitted, `required`
+        /// fields are always emitted, explicit-presence (`optional`) fields are
+        /// emitted only when set, bytes fields are base64-encoded, and enum
+        /// values are their proto name strings.
+        ///
+        /// This impl uses `serialize_map(None)` because the number of emitted
+        /// fields depends on default-omission rules; serializers that require
+        /// known map lengths (e.g. `bincode`) will return a runtime error.
+        /// Use the owned message type for those formats.
+        impl<'__a> ::serde::Serialize for SelectMergeSpanProfileResponseView<'__a> {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                use ::serde::ser::SerializeMap as _;
+                let mut __map = __s.serialize_map(::core::option::Option::None)?;
+                {
+                    if let ::core::option::Option::Some(__v) = self
+                        .flamegraph
+                        .as_option()
+                    {
+                        __map.serialize_entry("flamegraph", __v)?;
+                    }
+                }
+                if !::buffa::json_helpers::skip_if::is_empty_bytes(self.tree) {
+                    __map
+                        .serialize_entry(
+                            "tree",
+                            &::buffa::json_helpers::BytesJson(self.tree),
+                        )?;
+                }
+                __map.end()
+            }
+        }
+        impl<'a> ::buffa::MessageName for SelectMergeSpanProfileResponseView<'a> {
+            const PACKAGE: &'static str = "querier.v1";
+            const NAME: &'static str = "SelectMergeSpanProfileResponse";
+            const FULL_NAME: &'static str = "querier.v1.SelectMergeSpanProfileResponse";
+            const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.SelectMergeSpanProfileResponse";
+        }
+        ::buffa::impl_default_view_instance!(SelectMergeSpanProfileResponseView);
+        ::buffa::impl_view_reborrow!(SelectMergeSpanProfileResponseView);
+        /** Self-contained, `'static` owned view of a `SelectMergeSpanProfileResponse` message.
+
+ Wraps [`::buffa::OwnedView`]`<`[`SelectMergeSpanProfileResponseView`]`<'static>>`: the decoded view and the [`::buffa::bytes::Bytes`] buffer it borrows from travel together, so the handle is `'static` and `Send + Sync` — suitable for async handlers, spawned tasks, and anywhere a `'static` bound is required.
+
+ Field accessors return borrows tied to `&self`. Use [`Self::view`] to get the full [`SelectMergeSpanProfileResponseView`] when you need struct patterns, iteration helpers, or to pass the view to lifetime-parameterised code.*/
+        #[derive(Clone, Debug)]
+        pub struct SelectMergeSpanProfileResponseOwnedView(
+            ::buffa::OwnedView<SelectMergeSpanProfileResponseView<'static>>,
+        );
+        impl SelectMergeSpanProfileResponseOwnedView {
+            /// Decode an owned view from a [`::buffa::bytes::Bytes`] buffer.
+            ///
+            /// The view borrows directly from the buffer's data; the buffer is
+            /// retained inside the returned handle.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer contains invalid
+            /// protobuf data.
+            pub fn decode(
+                bytes: ::buffa::bytes::Bytes,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    SelectMergeSpanProfileResponseOwnedView(
+                        ::buffa::OwnedView::decode(bytes)?,
+                    ),
+                )
+            }
+            /// Decode with custom [`::buffa::DecodeOptions`] (recursion limit,
+            /// max message size).
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer is invalid or
+            /// exceeds the configured limits.
+            pub fn decode_with_options(
+                bytes: ::buffa::bytes::Bytes,
+                opts: &::buffa::DecodeOptions,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    SelectMergeSpanProfileResponseOwnedView(
+                        ::buffa::OwnedView::decode_with_options(bytes, opts)?,
+                    ),
+                )
+            }
+            /// Build from an owned message via an encode → decode round-trip.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError::MessageTooLarge`] if the
+            /// message's encoded size exceeds the 2 GiB protobuf limit, or
+            /// another [`::buffa::DecodeError`] if the re-encoded bytes are
+            /// somehow invalid (should not happen for well-formed messages).
+            pub fn from_owned(
+                msg: &super::super::SelectMergeSpanProfileResponse,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    SelectMergeSpanProfileResponseOwnedView(
+                        ::buffa::OwnedView::from_owned(msg)?,
+                    ),
+                )
+            }
+            /// Borrow the full [`SelectMergeSpanProfileResponseView`] with its lifetime tied to `&self`.
+            #[must_use]
+            pub fn view(&self) -> &SelectMergeSpanProfileResponseView<'_> {
+                self.0.reborrow()
+            }
+            /// Convert to the owned message type.
+            ///
+            /// Infallible: this type's constructors wire-decode their
+            /// buffer, and a view produced by wire decoding always
+            /// converts. Delegates to [`::buffa::OwnedView::to_owned_message`],
+            /// whose contract also governs handles converted from a raw
+            /// [`::buffa::OwnedView`].
+            #[must_use]
+            pub fn to_owned_message(
+                &self,
+            ) -> super::super::SelectMergeSpanProfileResponse {
+                self.0.to_owned_message()
+            }
+            /// The underlying bytes buffer.
+            #[must_use]
+            pub fn bytes(&self) -> &::buffa::bytes::Bytes {
+                self.0.bytes()
+            }
+            /// Consume the handle, returning the underlying bytes buffer.
+            #[must_use]
+            pub fn into_bytes(self) -> ::buffa::bytes::Bytes {
+                self.0.into_bytes()
+            }
+            /// Field 1: `flamegraph`
+            #[must_use]
+            pub fn flamegraph(
+                &self,
+            ) -> &::buffa::MessageFieldView<
+                super::super::__buffa::view::FlameGraphView<'_>,
+            > {
+                &self.0.reborrow().flamegraph
+            }
+            /// Field 2: `tree`
+            #[must_use]
+            pub fn tree(&self) -> &'_ [u8] {
+                self.0.reborrow().tree
+            }
+        }
+        impl ::core::convert::From<
+            ::buffa::OwnedView<SelectMergeSpanProfileResponseView<'static>>,
+        > for SelectMergeSpanProfileResponseOwnedView {
+            fn from(
+                inner: ::buffa::OwnedView<SelectMergeSpanProfileResponseView<'static>>,
+            ) -> Self {
+                SelectMergeSpanProfileResponseOwnedView(inner)
+            }
+        }
+        impl ::core::convert::From<SelectMergeSpanProfileResponseOwnedView>
+        for ::buffa::OwnedView<SelectMergeSpanProfileResponseView<'static>> {
+            fn from(wrapper: SelectMergeSpanProfileResponseOwnedView) -> Self {
+                wrapper.0
+            }
+        }
+        impl ::core::convert::AsRef<
+            ::buffa::OwnedView<SelectMergeSpanProfileResponseView<'static>>,
+        > for SelectMergeSpanProfileResponseOwnedView {
+            fn as_ref(
+                &self,
+            ) -> &::buffa::OwnedView<SelectMergeSpanProfileResponseView<'static>> {
+                &self.0
+            }
+        }
+        impl ::buffa::HasMessageView for super::super::SelectMergeSpanProfileResponse {
+            type View<'a> = SelectMergeSpanProfileResponseView<'a>;
+            type ViewHandle = SelectMergeSpanProfileResponseOwnedView;
+        }
+        impl ::serde::Serialize for SelectMergeSpanProfileResponseOwnedView {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                ::serde::Serialize::serialize(&self.0, __s)
+            }
+        }
+        #[derive(Clone, Debug, Default)]
+        pub struct DiffRequestView<'a> {
+            /// Field 1: `left`
+            pub left: ::buffa::MessageFieldView<
+                super::super::__buffa::view::SelectMergeStacktracesRequestView<'a>,
+            >,
+            /// Field 2: `right`
+            pub right: ::buffa::MessageFieldView<
+                super::super::__buffa::view::SelectMergeStacktracesRequestView<'a>,
+            >,
+        }
+        impl<'a> ::buffa::MessageView<'a> for DiffRequestView<'a> {
+            type Owned = super::super::DiffRequest;
+            fn decode_view(
+                buf: &'a [u8],
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                let __limit = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_UNKNOWN_FIELD_LIMIT,
+                );
+                let __elem = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_ELEMENT_MEMORY_LIMIT,
+                );
+                <Self as ::buffa::MessageView>::decode_view_ctx(
+                    buf,
+                    ::buffa::DecodeContext::new(::buffa::RECURSION_LIMIT, &__limit)
+                        .with_element_memory(&__elem),
+                )
+            }
+            fn decode_view_with_ctx(
+                buf: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                <Self as ::buffa::MessageView>::decode_view_ctx(buf, ctx)
+            }
+            #[inline]
+            fn merge_view_field(
+                &mut self,
+                tag: ::buffa::encoding::Tag,
+                cur: &'a [u8],
+                _before_tag: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<&'a [u8], ::buffa::DecodeError> {
+                let _ = ctx;
+                #[allow(unused_variables)]
+                let view = self;
+                let mut cur = cur;
+                match tag.field_number() {
+                    1u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::LengthDelimited,
+                        )?;
+                        let __sub_ctx = ctx.descend()?;
+                        let sub = ::buffa::types::borrow_bytes(&mut cur)?;
+                        match view.left.as_mut() {
+                            Some(existing) => {
+                                ::buffa::MessageView::merge_into_view(
+                                    existing,
+                                    sub,
+                                    __sub_ctx,
+                                )?
+                            }
+                            None => {
+                                view.left = ::buffa::MessageFieldView::set(
+                                    <super::super::__buffa::view::SelectMergeStacktracesRequestView as ::buffa::MessageView>::decode_view_ctx(
+                                        sub,
+                                        __sub_ctx,
+                                    )?,
+                                );
+                            }
+                        }
+                    }
+                    2u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::LengthDelimited,
+                        )?;
+                        let __sub_ctx = ctx.descend()?;
+                        let sub = ::buffa::types::borrow_bytes(&mut cur)?;
+                        match view.right.as_mut() {
+                            Some(existing) => {
+                                ::buffa::MessageView::merge_into_view(
+                                    existing,
+                                    sub,
+                                    __sub_ctx,
+                                )?
+                            }
+                            None => {
+                                view.right = ::buffa::MessageFieldView::set(
+                                    <super::super::__buffa::view::SelectMergeStacktracesRequestView as ::buffa::MessageView>::decode_view_ctx(
+                                        sub,
+                                        __sub_ctx,
+                                    )?,
+                                );
+                            }
+                        }
+                    }
+                    _ => {
+                        ::buffa::encoding::skip_field_depth(tag, &mut cur, ctx.depth())?;
+                    }
+                }
+                ::core::result::Result::Ok(cur)
+            }
+            fn to_owned_message(
+                &self,
+            ) -> ::core::result::Result<
+                super::super::DiffRequest,
+                ::buffa::DecodeError,
+            > {
+                self.to_owned_from_source(None)
+            }
+            #[allow(clippy::useless_conversion, clippy::needless_update)]
+            fn to_owned_from_source(
+                &self,
+                __buffa_src: ::core::option::Option<&::buffa::bytes::Bytes>,
+            ) -> ::core::result::Result<
+                super::super::DiffRequest,
+                ::buffa::DecodeError,
+            > {
+                #[allow(unused_imports)]
+                use ::buffa::alloc::string::ToString as _;
+                let _ = __buffa_src;
+                ::core::result::Result::Ok(super::super::DiffRequest {
+                    left: match self.left.as_option() {
+                        Some(v) => {
+                            ::buffa::MessageField::<
+                                super::super::SelectMergeStacktracesRequest,
+                                ::buffa::Inline<super::super::SelectMergeStacktracesRequest>,
+                            >::some(v.to_owned_from_source(__buffa_src)?)
+                        }
+                        None => ::buffa::MessageField::none(),
+                    },
+                    right: match self.right.as_option() {
+                        Some(v) => {
+                            ::buffa::MessageField::<
+                                super::super::SelectMergeStacktracesRequest,
+                                ::buffa::Inline<super::super::SelectMergeStacktracesRequest>,
+                            >::some(v.to_owned_from_source(__buffa_src)?)
+                        }
+                        None => ::buffa::MessageField::none(),
+                    },
+                    ..::core::default::Default::default()
+                })
+            }
+        }
+        impl<'a> ::buffa::ViewEncode<'a> for DiffRequestView<'a> {
+            #[allow(clippy::needless_borrow, clippy::let_and_return)]
+            fn compute_size(&self, __cache: &mut ::buffa::SizeCache) -> u32 {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                let mut size = 0u64;
+                if self.left.is_set() {
+                    let __slot = __cache.reserve();
+                    let inner_size = self.left.compute_size(__cache);
+                    __cache.set(__slot, inner_size);
+                    size
+                        += 1u64 + ::buffa::encoding::varint_len(inner_size as u64) as u64
+                            + inner_size as u64;
+                }
+                if self.right.is_set() {
+                    let __slot = __cache.reserve();
+                    let inner_size = self.right.compute_size(__cache);
+                    __cache.set(__slot, inner_size);
+                    size
+                        += 1u64 + ::buffa::encoding::varint_len(inner_size as u64) as u64
+                            + inner_size as u64;
+                }
+                ::buffa::saturate_size(size)
+            }
+            #[allow(clippy::needless_borrow)]
+            fn write_to(
+                &self,
+                __cache: &mut ::buffa::SizeCache,
+                buf: &mut impl ::buffa::EncodeSink,
+            ) {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                if self.left.is_set() {
+                    ::buffa::types::put_len_delimited_header(
+                        1u32,
+                        u64::from(__cache.consume_next()),
+                        buf,
+                    );
+                    self.left.write_to(__cache, buf);
+                }
+                if self.right.is_set() {
+                    ::buffa::types::put_len_delimited_header(
+                        2u32,
+                        u64::from(__cache.consume_next()),
+                        buf,
+                    );
+                    self.right.write_to(__cache, buf);
+                }
+            }
+        }
+        /// Serializes this view as protobuf JSON.
+        ///
+        /// Implicit-presence fields with default values are omitted, `required`
+        /// fields are always emitted, explicit-presence (`optional`) fields are
+        /// emitted only when set, bytes fields are base64-encoded, and enum
+        /// values are their proto name strings.
+        ///
+        /// This impl uses `serialize_map(None)` because the number of emitted
+        /// fields depends on default-omission rules; serializers that require
+        /// known map lengths (e.g. `bincode`) will return a runtime error.
+        /// Use the owned message type for those formats.
+        impl<'__a> ::serde::Serialize for DiffRequestView<'__a> {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                use ::serde::ser::SerializeMap as _;
+                let mut __map = __s.serialize_map(::core::option::Option::None)?;
+                {
+                    if let ::core::option::Option::Some(__v) = self.left.as_option() {
+                        __map.serialize_entry("left", __v)?;
+                    }
+                }
+                {
+                    if let ::core::option::Option::Some(__v) = self.right.as_option() {
+                        __map.serialize_entry("right", __v)?;
+                    }
+                }
+                __map.end()
+            }
+        }
+        impl<'a> ::buffa::MessageName for DiffRequestView<'a> {
+            const PACKAGE: &'static str = "querier.v1";
+            const NAME: &'static str = "DiffRequest";
+            const FULL_NAME: &'static str = "querier.v1.DiffRequest";
+            const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.DiffRequest";
+        }
+        ::buffa::impl_default_view_instance!(DiffRequestView);
+        ::buffa::impl_view_reborrow!(DiffRequestView);
+        /** Self-contained, `'static` owned view of a `DiffRequest` message.
+
+ Wraps [`::buffa::OwnedView`]`<`[`DiffRequestView`]`<'static>>`: the decoded view and the [`::buffa::bytes::Bytes`] buffer it borrows from travel together, so the handle is `'static` and `Send + Sync` — suitable for async handlers, spawned tasks, and anywhere a `'static` bound is required.
+
+ Field accessors return borrows tied to `&self`. Use [`Self::view`] to get the full [`DiffRequestView`] when you need struct patterns, iteration helpers, or to pass the view to lifetime-parameterised code.*/
+        #[derive(Clone, Debug)]
+        pub struct DiffRequestOwnedView(::buffa::OwnedView<DiffRequestView<'static>>);
+        impl DiffRequestOwnedView {
+            /// Decode an owned view from a [`::buffa::bytes::Bytes`] buffer.
+            ///
+            /// The view borrows directly from the buffer's data; the buffer is
+            /// retained inside the returned handle.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer contains invalid
+            /// protobuf data.
+            pub fn decode(
+                bytes: ::buffa::bytes::Bytes,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    DiffRequestOwnedView(::buffa::OwnedView::decode(bytes)?),
+                )
+            }
+            /// Decode with custom [`::buffa::DecodeOptions`] (recursion limit,
+            /// max message size).
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer is invalid or
+            /// exceeds the configured limits.
+            pub fn decode_with_options(
+                bytes: ::buffa::bytes::Bytes,
+                opts: &::buffa::DecodeOptions,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    DiffRequestOwnedView(
+                        ::buffa::OwnedView::decode_with_options(bytes, opts)?,
+                    ),
+                )
+            }
+            /// Build from an owned message via an encode → decode round-trip.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError::MessageTooLarge`] if the
+            /// message's encoded size exceeds the 2 GiB protobuf limit, or
+            /// another [`::buffa::DecodeError`] if the re-encoded bytes are
+            /// somehow invalid (should not happen for well-formed messages).
+            pub fn from_owned(
+                msg: &super::super::DiffRequest,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    DiffRequestOwnedView(::buffa::OwnedView::from_owned(msg)?),
+                )
+            }
+            /// Borrow the full [`DiffRequestView`] with its lifetime tied to `&self`.
+            #[must_use]
+            pub fn view(&self) -> &DiffRequestView<'_> {
+                self.0.reborrow()
+            }
+            /// Convert to the owned message type.
+            ///
+            /// Infallible: this type's constructors wire-decode their
+            /// buffer, and a view produced by wire decoding always
+            /// converts. Delegates to [`::buffa::OwnedView::to_owned_message`],
+            /// whose contract also governs handles converted from a raw
+            /// [`::buffa::OwnedView`].
+            #[must_use]
+            pub fn to_owned_message(&self) -> super::super::DiffRequest {
+                self.0.to_owned_message()
+            }
+            /// The underlying bytes buffer.
+            #[must_use]
+            pub fn bytes(&self) -> &::buffa::bytes::Bytes {
+                self.0.bytes()
+            }
+            /// Consume the handle, returning the underlying bytes buffer.
+            #[must_use]
+            pub fn into_bytes(self) -> ::buffa::bytes::Bytes {
+                self.0.into_bytes()
+            }
+            /// Field 1: `left`
+            #[must_use]
+            pub fn left(
+                &self,
+            ) -> &::buffa::MessageFieldView<
+                super::super::__buffa::view::SelectMergeStacktracesRequestView<'_>,
+            > {
+                &self.0.reborrow().left
+            }
+            /// Field 2: `right`
+            #[must_use]
+            pub fn right(
+                &self,
+            ) -> &::buffa::MessageFieldView<
+                super::super::__buffa::view::SelectMergeStacktracesRequestView<'_>,
+            > {
+                &self.0.reborrow().right
+            }
+        }
+        impl ::core::convert::From<::buffa::OwnedView<DiffRequestView<'static>>>
+        for DiffRequestOwnedView {
+            fn from(inner: ::buffa::OwnedView<DiffRequestView<'static>>) -> Self {
+                DiffRequestOwnedView(inner)
+            }
+        }
+        impl ::core::convert::From<DiffRequestOwnedView>
+        for ::buffa::OwnedView<DiffRequestView<'static>> {
+            fn from(wrapper: DiffRequestOwnedView) -> Self {
+                wrapper.0
+            }
+        }
+        impl ::core::convert::AsRef<::buffa::OwnedView<DiffRequestView<'static>>>
+        for DiffRequestOwnedView {
+            fn as_ref(&self) -> &::buffa::OwnedView<DiffRequestView<'static>> {
+                &self.0
+            }
+        }
+        impl ::buffa::HasMessageView for super::super::DiffRequest {
+            type View<'a> = DiffRequestView<'a>;
+            type ViewHandle = DiffRequestOwnedView;
+        }
+        impl ::serde::Serialize for DiffRequestOwnedView {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                ::serde::Serialize::serialize(&self.0, __s)
+            }
+        }
+        #[derive(Clone, Debug, Default)]
+        pub struct DiffResponseView<'a> {
+            /// Field 1: `flamegraph`
+            pub flamegraph: ::buffa::MessageFieldView<
+                super::super::__buffa::view::FlameGraphDiffView<'a>,
+            >,
+        }
+        impl<'a> ::buffa::MessageView<'a> for DiffResponseView<'a> {
+            type Owned = super::super::DiffResponse;
+            fn decode_view(
+                buf: &'a [u8],
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                let __limit = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_UNKNOWN_FIELD_LIMIT,
+                );
+                let __elem = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_ELEMENT_MEMORY_LIMIT,
+                );
+                <Self as ::buffa::MessageView>::decode_view_ctx(
+                    buf,
+                    ::buffa::DecodeContext::new(::buffa::RECURSION_LIMIT, &__limit)
+                        .with_element_memory(&__elem),
+                )
+            }
+            fn decode_view_with_ctx(
+                buf: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                <Self as ::buffa::MessageView>::decode_view_ctx(buf, ctx)
+            }
+            #[inline]
+            fn merge_view_field(
+                &mut self,
+                tag: ::buffa::encoding::Tag,
+                cur: &'a [u8],
+                _before_tag: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<&'a [u8], ::buffa::DecodeError> {
+                let _ = ctx;
+                #[allow(unused_variables)]
+                let view = self;
+                let mut cur = cur;
+                match tag.field_number() {
+                    1u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::LengthDelimited,
+                        )?;
+                        let __sub_ctx = ctx.descend()?;
+                        let sub = ::buffa::types::borrow_bytes(&mut cur)?;
+                        match view.flamegraph.as_mut() {
+                            Some(existing) => {
+                                ::buffa::MessageView::merge_into_view(
+                                    existing,
+                                    sub,
+                                    __sub_ctx,
+                                )?
+                            }
+                            None => {
+                                view.flamegraph = ::buffa::MessageFieldView::set(
+                                    <super::super::__buffa::view::FlameGraphDiffView as ::buffa::MessageView>::decode_view_ctx(
+                                        sub,
+                                        __sub_ctx,
+                                    )?,
+                                );
+                            }
+                        }
+                    }
+                    _ => {
+                        ::buffa::encoding::skip_field_depth(tag, &mut cur, ctx.depth())?;
+                    }
+                }
+                ::core::result::Result::Ok(cur)
+            }
+            fn to_owned_message(
+                &self,
+            ) -> ::core::result::Result<
+                super::super::DiffResponse,
+                ::buffa::DecodeError,
+            > {
+                self.to_owned_from_source(None)
+            }
+            #[allow(clippy::useless_conversion, clippy::needless_update)]
+            fn to_owned_from_source(
+                &self,
+                __buffa_src: ::core::option::Option<&::buffa::bytes::Bytes>,
+            ) -> ::core::result::Result<
+                super::super::DiffResponse,
+                ::buffa::DecodeError,
+            > {
+                #[allow(unused_imports)]
+                use ::buffa::alloc::string::ToString as _;
+                let _ = __buffa_src;
+                ::core::result::Result::Ok(super::super::DiffResponse {
+                    flamegraph: match self.flamegraph.as_option() {
+                        Some(v) => {
+                            ::buffa::MessageField::<
+                                super::super::FlameGraphDiff,
+                                ::buffa::Inline<super::super::FlameGraphDiff>,
+                            >::some(v.to_owned_from_source(__buffa_src)?)
+                        }
+                        None => ::buffa::MessageField::none(),
+                    },
+                    ..::core::default::Default::default()
+                })
+            }
+        }
+        impl<'a> ::buffa::ViewEncode<'a> for DiffResponseView<'a> {
+            #[allow(clippy::needless_borrow, clippy::let_and_return)]
+            fn compute_size(&self, __cache: &mut ::buffa::SizeCache) -> u32 {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                let mut size = 0u64;
+                if self.flamegraph.is_set() {
+                    let __slot = __cache.reserve();
+                    let inner_size = self.flamegraph.compute_size(__cache);
+                    __cache.set(__slot, inner_size);
+                    size
+                        += 1u64 + ::buffa::encoding::varint_len(inner_size as u64) as u64
+                            + inner_size as u64;
+                }
+                ::buffa::saturate_size(size)
+            }
+            #[allow(clippy::needless_borrow)]
+            fn write_to(
+                &self,
+                __cache: &mut ::buffa::SizeCache,
+                buf: &mut impl ::buffa::EncodeSink,
+            ) {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                if self.flamegraph.is_set() {
+                    ::buffa::types::put_len_delimited_header(
+                        1u32,
+                        u64::from(__cache.consume_next()),
+                        buf,
+                    );
+                    self.flamegraph.write_to(__cache, buf);
+                }
+            }
+        }
+        /// Serializes this view as protobuf JSON.
+        ///
+        /// Implicit-presence fields with default values are omitted, `required`
+        /// fields are always emitted, explicit-presence (`optional`) fields are
+        /// emitted only when set, bytes fields are base64-encoded, and enum
+        /// values are their proto name strings.
+        ///
+        /// This impl uses `serialize_map(None)` because the number of emitted
+        /// fields depends on default-omission rules; serializers that require
+        /// known map lengths (e.g. `bincode`) will return a runtime error.
+        /// Use the owned message type for those formats.
+        impl<'__a> ::serde::Serialize for DiffResponseView<'__a> {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                use ::serde::ser::SerializeMap as _;
+                let mut __map = __s.serialize_map(::core::option::Option::None)?;
+                {
+                    if let ::core::option::Option::Some(__v) = self
+                        .flamegraph
+                        .as_option()
+                    {
+                        __map.serialize_entry("flamegraph", __v)?;
+                    }
+                }
+                __map.end()
+            }
+        }
+        impl<'a> ::buffa::MessageName for DiffResponseView<'a> {
+            const PACKAGE: &'static str = "querier.v1";
+            const NAME: &'static str = "DiffResponse";
+            const FULL_NAME: &'static str = "querier.v1.DiffResponse";
+            const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.DiffResponse";
+        }
+        ::buffa::impl_default_view_instance!(DiffResponseView);
+        ::buffa::impl_view_reborrow!(DiffResponseView);
+        /** Self-contained, `'static` owned view of a `DiffResponse` message.
+
+ Wraps [`::buffa::OwnedView`]`<`[`DiffResponseView`]`<'static>>`: the decoded view and the [`::buffa::bytes::Bytes`] buffer it borrows from travel together, so the handle is `'static` and `Send + Sync` — suitable for async handlers, spawned tasks, and anywhere a `'static` bound is required.
+
+ Field accessors return borrows tied to `&self`. Use [`Self::view`] to get the full [`DiffResponseView`] when you need struct patterns, iteration helpers, or to pass the view to lifetime-parameterised code.*/
+        #[derive(Clone, Debug)]
+        pub struct DiffResponseOwnedView(::buffa::OwnedView<DiffResponseView<'static>>);
+        impl DiffResponseOwnedView {
+            /// Decode an owned view from a [`::buffa::bytes::Bytes`] buffer.
+            ///
+            /// The view borrows directly from the buffer's data; the buffer is
+            /// retained inside the returned handle.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer contains invalid
+            /// protobuf data.
+            pub fn decode(
+                bytes: ::buffa::bytes::Bytes,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    DiffResponseOwnedView(::buffa::OwnedView::decode(bytes)?),
+                )
+            }
+            /// Decode with custom [`::buffa::DecodeOptions`] (recursion limit,
+            /// max message size).
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer is invalid or
+            /// exceeds the configured limits.
+            pub fn decode_with_options(
+                bytes: ::buffa::bytes::Bytes,
+                opts: &::buffa::DecodeOptions,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    DiffResponseOwnedView(
+                        ::buffa::OwnedView::decode_with_options(bytes, opts)?,
+                    ),
+                )
+            }
+            /// Build from an owned message via an encode → decode round-trip.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError::MessageTooLarge`] if the
+            /// message's encoded size exceeds the 2 GiB protobuf limit, or
+            /// another [`::buffa::DecodeError`] if the re-encoded bytes are
+            /// somehow invalid (should not happen for well-formed messages).
+            pub fn from_owned(
+                msg: &super::super::DiffResponse,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    DiffResponseOwnedView(::buffa::OwnedView::from_owned(msg)?),
+                )
+            }
+            /// Borrow the full [`DiffResponseView`] with its lifetime tied to `&self`.
+            #[must_use]
+            pub fn view(&self) -> &DiffResponseView<'_> {
+                self.0.reborrow()
+            }
+            /// Convert to the owned message type.
+            ///
+            /// Infallible: this type's constructors wire-decode their
+            /// buffer, and a view produced by wire decoding always
+            /// converts. Delegates to [`::buffa::OwnedView::to_owned_message`],
+            /// whose contract also governs handles converted from a raw
+            /// [`::buffa::OwnedView`].
+            #[must_use]
+            pub fn to_owned_message(&self) -> super::super::DiffResponse {
+                self.0.to_owned_message()
+            }
+            /// The underlying bytes buffer.
+            #[must_use]
+            pub fn bytes(&self) -> &::buffa::bytes::Bytes {
+                self.0.bytes()
+            }
+            /// Consume the handle, returning the underlying bytes buffer.
+            #[must_use]
+            pub fn into_bytes(self) -> ::buffa::bytes::Bytes {
+                self.0.into_bytes()
+            }
+            /// Field 1: `flamegraph`
+            #[must_use]
+            pub fn flamegraph(
+                &self,
+            ) -> &::buffa::MessageFieldView<
+                super::super::__buffa::view::FlameGraphDiffView<'_>,
+            > {
+                &self.0.reborrow().flamegraph
+            }
+        }
+        impl ::core::convert::From<::buffa::OwnedView<DiffResponseView<'static>>>
+        for DiffResponseOwnedView {
+            fn from(inner: ::buffa::OwnedView<DiffResponseView<'static>>) -> Self {
+                DiffResponseOwnedView(inner)
+            }
+        }
+        impl ::core::convert::From<DiffResponseOwnedView>
+        for ::buffa::OwnedView<DiffResponseView<'static>> {
+            fn from(wrapper: DiffResponseOwnedView) -> Self {
+                wrapper.0
+            }
+        }
+        impl ::core::convert::AsRef<::buffa::OwnedView<DiffResponseView<'static>>>
+        for DiffResponseOwnedView {
+            fn as_ref(&self) -> &::buffa::OwnedView<DiffResponseView<'static>> {
+                &self.0
+            }
+        }
+        impl ::buffa::HasMessageView for super::super::DiffResponse {
+            type View<'a> = DiffResponseView<'a>;
+            type ViewHandle = DiffResponseOwnedView;
+        }
+        impl ::serde::Serialize for DiffResponseOwnedView {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                ::serde::Serialize::serialize(&self.0, __s)
+            }
+        }
+        /// As FlameGraph with seven numbers per node: offset, total, self of the left side, the same of the right side, name.
+        #[derive(Clone, Debug, Default)]
+        #[allow(non_snake_case)]
+        pub struct FlameGraphDiffView<'a> {
+            /// Field 1: `names`
+            pub names: ::buffa::RepeatedView<'a, &'a str>,
+            /// Field 2: `levels`
+            pub levels: ::buffa::RepeatedView<
+                'a,
+                super::super::__buffa::view::LevelView<'a>,
+            >,
+            /// Field 3: `total`
+            pub total: i64,
+            /// Field 4: `max_self`
+            pub max_self: i64,
+            /// Field 5: `leftTicks`
+            pub leftTicks: i64,
+            /// Field 6: `rightTicks`
+            pub rightTicks: i64,
+        }
+        impl<'a> ::buffa::MessageView<'a> for FlameGraphDiffView<'a> {
+            type Owned = super::super::FlameGraphDiff;
+            fn decode_view(
+                buf: &'a [u8],
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                let __limit = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_UNKNOWN_FIELD_LIMIT,
+                );
+                let __elem = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_ELEMENT_MEMORY_LIMIT,
+                );
+                <Self as ::buffa::MessageView>::decode_view_ctx(
+                    buf,
+                    ::buffa::DecodeContext::new(::buffa::RECURSION_LIMIT, &__limit)
+                        .with_element_memory(&__elem),
+                )
+            }
+            fn decode_view_with_ctx(
+                buf: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                <Self as ::buffa::MessageView>::decode_view_ctx(buf, ctx)
+            }
+            #[inline]
+            fn merge_view_field(
+                &mut self,
+                tag: ::buffa::encoding::Tag,
+                cur: &'a [u8],
+                _before_tag: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<&'a [u8], ::buffa::DecodeError> {
+                let _ = ctx;
+                #[allow(unused_variables)]
+                let view = self;
+                let mut cur = cur;
+                match tag.field_number() {
+                    3u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.total = ::buffa::types::decode_int64(&mut cur)?;
+                    }
+                    4u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.max_self = ::buffa::types::decode_int64(&mut cur)?;
+                    }
+                    5u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.leftTicks = ::buffa::types::decode_int64(&mut cur)?;
+                    }
+                    6u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.rightTicks = ::buffa::types::decode_int64(&mut cur)?;
+                    }
+                    1u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::LengthDelimited,
+                        )?;
+                        let __elem = ::buffa::types::borrow_str(&mut cur)?;
+                        ctx.register_element_memory(
+                            ::buffa::__private::element_footprint(&__elem),
+                        )?;
+                        view.names.push(__elem);
+                    }
+                    2u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::LengthDelimited,
+                        )?;
+                        let __sub_ctx = ctx.descend()?;
+                        let sub = ::buffa::types::borrow_bytes(&mut cur)?;
+                        ctx.register_element_memory(
+                            ::core::mem::size_of::<
+                                super::super::__buffa::view::LevelView,
+                            >(),
+                        )?;
+                        view.levels
+                            .push(
+                                <super::super::__buffa::view::LevelView as ::buffa::MessageView>::decode_view_ctx(
+                                    sub,
+                                    __sub_ctx,
+                                )?,
+                            );
+                    }
+                    _ => {
+                        ::buffa::encoding::skip_field_depth(tag, &mut cur, ctx.depth())?;
+                    }
+                }
+                ::core::result::Result::Ok(cur)
+            }
+            fn to_owned_message(
+                &self,
+            ) -> ::core::result::Result<
+                super::super::FlameGraphDiff,
+                ::buffa::DecodeError,
+            > {
+                self.to_owned_from_source(None)
+            }
+            #[allow(clippy::useless_conversion, clippy::needless_update)]
+            fn to_owned_from_source(
+                &self,
+                __buffa_src: ::core::option::Option<&::buffa::bytes::Bytes>,
+            ) -> ::core::result::Result<
+                super::super::FlameGraphDiff,
+                ::buffa::DecodeError,
+            > {
+                #[allow(unused_imports)]
+                use ::buffa::alloc::string::ToString as _;
+                let _ = __buffa_src;
+                ::core::result::Result::Ok(super::super::FlameGraphDiff {
+                    names: self.names.iter().map(|s| s.to_string()).collect(),
+                    levels: self
+                        .levels
+                        .iter()
+                        .map(|v| v.to_owned_from_source(__buffa_src))
+                        .collect::<::core::result::Result<_, ::buffa::DecodeError>>()?,
+                    total: self.total,
+                    max_self: self.max_self,
+                    leftTicks: self.leftTicks,
+                    rightTicks: self.rightTicks,
+                    ..::core::default::Default::default()
+                })
+            }
+        }
+        impl<'a> ::buffa::ViewEncode<'a> for FlameGraphDiffView<'a> {
+            #[allow(clippy::needless_borrow, clippy::let_and_return)]
+            fn compute_size(&self, __cache: &mut ::buffa::SizeCache) -> u32 {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                let mut size = 0u64;
+                for v in &self.names {
+                    size += 1u64 + ::buffa::types::string_encoded_len(v) as u64;
+                }
+                for v in &self.levels {
+                    let __slot = __cache.reserve();
+                    let inner_size = v.compute_size(__cache);
+                    __cache.set(__slot, inner_size);
+                    size
+                        += 1u64 + ::buffa::encoding::varint_len(inner_size as u64) as u64
+                            + inner_size as u64;
+                }
+                if self.total != 0i64 {
+                    size += 1u64 + ::buffa::types::int64_encoded_len(self.total) as u64;
+                }
+                if self.max_self != 0i64 {
+                    size
+                        += 1u64
+                            + ::buffa::types::int64_encoded_len(self.max_self) as u64;
+                }
+                if self.leftTicks != 0i64 {
+                    size
+                        += 1u64
+                            + ::buffa::types::int64_encoded_len(self.leftTicks) as u64;
+                }
+                if self.rightTicks != 0i64 {
+                    size
+                        += 1u64
+                            + ::buffa::types::int64_encoded_len(self.rightTicks) as u64;
+                }
+                ::buffa::saturate_size(size)
+            }
+            #[allow(clippy::needless_borrow)]
+            fn write_to(
+                &self,
+                __cache: &mut ::buffa::SizeCache,
+                buf: &mut impl ::buffa::EncodeSink,
+            ) {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                for v in &self.names {
+                    ::buffa::types::put_string_field(1u32, v, buf);
+                }
+                for v in &self.levels {
+                    ::buffa::types::put_len_delimited_header(
+                        2u32,
+                        u64::from(__cache.consume_next()),
+                        buf,
+                    );
+                    v.write_to(__cache, buf);
+                }
+                if self.total != 0i64 {
+                    ::buffa::types::put_int64_field(3u32, self.total, buf);
+                }
+                if self.max_self != 0i64 {
+                    ::buffa::types::put_int64_field(4u32, self.max_self, buf);
+                }
+                if self.leftTicks != 0i64 {
+                    ::buffa::types::put_int64_field(5u32, self.leftTicks, buf);
+                }
+                if self.rightTicks != 0i64 {
+                    ::buffa::types::put_int64_field(6u32, self.rightTicks, buf);
+                }
+            }
+        }
+        /// Serializes this view as protobuf JSON.
+        ///
+        /// Implicit-presence fields with default values are omitted, `required`
+        /// fields are always emitted, explicit-presence (`optional`) fields are
+        /// emitted only when set, bytes fields are base64-encoded, and enum
+        /// values are their proto name strings.
+        ///
+        /// This impl uses `serialize_map(None)` because the number of emitted
+        /// fields depends on default-omission rules; serializers that require
+        /// known map lengths (e.g. `bincode`) will return a runtime error.
+        /// Use the owned message type for those formats.
+        impl<'__a> ::serde::Serialize for FlameGraphDiffView<'__a> {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                use ::serde::ser::SerializeMap as _;
+                let mut __map = __s.serialize_map(::core::option::Option::None)?;
+                if !self.names.is_empty() {
+                    __map.serialize_entry("names", &*self.names)?;
+                }
+                if !self.levels.is_empty() {
+                    __map.serialize_entry("levels", &*self.levels)?;
+                }
+                if !::buffa::json_helpers::skip_if::is_zero_i64(&self.total) {
+                    __map
+                        .serialize_entry(
+                            "total",
+                            &::buffa::json_helpers::ProtoJson(&self.total),
+                        )?;
+                }
+                if !::buffa::json_helpers::skip_if::is_zero_i64(&self.max_self) {
+                    __map
+                        .serialize_entry(
+                            "maxSelf",
+                            &::buffa::json_helpers::ProtoJson(&self.max_self),
+                        )?;
+                }
+                if !::buffa::json_helpers::skip_if::is_zero_i64(&self.leftTicks) {
+                    __map
+                        .serialize_entry(
+                            "leftTicks",
+                            &::buffa::json_helpers::ProtoJson(&self.leftTicks),
+                        )?;
+                }
+                if !::buffa::json_helpers::skip_if::is_zero_i64(&self.rightTicks) {
+                    __map
+                        .serialize_entry(
+                            "rightTicks",
+                            &::buffa::json_helpers::ProtoJson(&self.rightTicks),
+                        )?;
+                }
+                __map.end()
+            }
+        }
+        impl<'a> ::buffa::MessageName for FlameGraphDiffView<'a> {
+            const PACKAGE: &'static str = "querier.v1";
+            const NAME: &'static str = "FlameGraphDiff";
+            const FULL_NAME: &'static str = "querier.v1.FlameGraphDiff";
+            const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.FlameGraphDiff";
+        }
+        ::buffa::impl_default_view_instance!(FlameGraphDiffView);
+        ::buffa::impl_view_reborrow!(FlameGraphDiffView);
+        /** Self-contained, `'static` owned view of a `FlameGraphDiff` message.
+
+ Wraps [`::buffa::OwnedView`]`<`[`FlameGraphDiffView`]`<'static>>`: the decoded view and the [`::buffa::bytes::Bytes`] buffer it borrows from travel together, so the handle is `'static` and `Send + Sync` — suitable for async handlers, spawned tasks, and anywhere a `'static` bound is required.
+
+ Field accessors return borrows tied to `&self`. Use [`Self::view`] to get the full [`FlameGraphDiffView`] when you need struct patterns, iteration helpers, or to pass the view to lifetime-parameterised code.*/
+        #[derive(Clone, Debug)]
+        pub struct FlameGraphDiffOwnedView(
+            ::buffa::OwnedView<FlameGraphDiffView<'static>>,
+        );
+        #[allow(non_snake_case)]
+        impl FlameGraphDiffOwnedView {
+            /// Decode an owned view from a [`::buffa::bytes::Bytes`] buffer.
+            ///
+            /// The view borrows directly from the buffer's data; the buffer is
+            /// retained inside the returned handle.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer contains invalid
+            /// protobuf data.
+            pub fn decode(
+                bytes: ::buffa::bytes::Bytes,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    FlameGraphDiffOwnedView(::buffa::OwnedView::decode(bytes)?),
+                )
+            }
+            /// Decode with custom [`::buffa::DecodeOptions`] (recursion limit,
+            /// max message size).
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer is invalid or
+            /// exceeds the configured limits.
+            pub fn decode_with_options(
+                bytes: ::buffa::bytes::Bytes,
+                opts: &::buffa::DecodeOptions,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    FlameGraphDiffOwnedView(
+                        ::buffa::OwnedView::decode_with_options(bytes, opts)?,
+                    ),
+                )
+            }
+            /// Build from an owned message via an encode → decode round-trip.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError::MessageTooLarge`] if the
+            /// message's encoded size exceeds the 2 GiB protobuf limit, or
+            /// another [`::buffa::DecodeError`] if the re-encoded bytes are
+            /// somehow invalid (should not happen for well-formed messages).
+            pub fn from_owned(
+                msg: &super::super::FlameGraphDiff,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    FlameGraphDiffOwnedView(::buffa::OwnedView::from_owned(msg)?),
+                )
+            }
+            /// Borrow the full [`FlameGraphDiffView`] with its lifetime tied to `&self`.
+            #[must_use]
+            pub fn view(&self) -> &FlameGraphDiffView<'_> {
+                self.0.reborrow()
+            }
+            /// Convert to the owned message type.
+            ///
+            /// Infallible: this type's constructors wire-decode their
+            /// buffer, and a view produced by wire decoding always
+            /// converts. Delegates to [`::buffa::OwnedView::to_owned_message`],
+            /// whose contract also governs handles converted from a raw
+            /// [`::buffa::OwnedView`].
+            #[must_use]
+            pub fn to_owned_message(&self) -> super::super::FlameGraphDiff {
+                self.0.to_owned_message()
+            }
+            /// The underlying bytes buffer.
+            #[must_use]
+            pub fn bytes(&self) -> &::buffa::bytes::Bytes {
+                self.0.bytes()
+            }
+            /// Consume the handle, returning the underlying bytes buffer.
+            #[must_use]
+            pub fn into_bytes(self) -> ::buffa::bytes::Bytes {
+                self.0.into_bytes()
+            }
+            /// Field 1: `names`
+            #[must_use]
+            pub fn names(&self) -> &::buffa::RepeatedView<'_, &'_ str> {
+                &self.0.reborrow().names
+            }
+            /// Field 2: `levels`
+            #[must_use]
+            pub fn levels(
+                &self,
+            ) -> &::buffa::RepeatedView<'_, super::super::__buffa::view::LevelView<'_>> {
+                &self.0.reborrow().levels
+            }
+            /// Field 3: `total`
+            #[must_use]
+            pub fn total(&self) -> i64 {
+                self.0.reborrow().total
+            }
+            /// Field 4: `max_self`
+            #[must_use]
+            pub fn max_self(&self) -> i64 {
+                self.0.reborrow().max_self
+            }
+            /// Field 5: `leftTicks`
+            #[must_use]
+            pub fn leftTicks(&self) -> i64 {
+                self.0.reborrow().leftTicks
+            }
+            /// Field 6: `rightTicks`
+            #[must_use]
+            pub fn rightTicks(&self) -> i64 {
+                self.0.reborrow().rightTicks
+            }
+        }
+        impl ::core::convert::From<::buffa::OwnedView<FlameGraphDiffView<'static>>>
+        for FlameGraphDiffOwnedView {
+            fn from(inner: ::buffa::OwnedView<FlameGraphDiffView<'static>>) -> Self {
+                FlameGraphDiffOwnedView(inner)
+            }
+        }
+        impl ::core::convert::From<FlameGraphDiffOwnedView>
+        for ::buffa::OwnedView<FlameGraphDiffView<'static>> {
+            fn from(wrapper: FlameGraphDiffOwnedView) -> Self {
+                wrapper.0
+            }
+        }
+        impl ::core::convert::AsRef<::buffa::OwnedView<FlameGraphDiffView<'static>>>
+        for FlameGraphDiffOwnedView {
+            fn as_ref(&self) -> &::buffa::OwnedView<FlameGraphDiffView<'static>> {
+                &self.0
+            }
+        }
+        impl ::buffa::HasMessageView for super::super::FlameGraphDiff {
+            type View<'a> = FlameGraphDiffView<'a>;
+            type ViewHandle = FlameGraphDiffOwnedView;
+        }
+        impl ::serde::Serialize for FlameGraphDiffOwnedView {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                ::serde::Serialize::serialize(&self.0, __s)
+            }
+        }
+        #[derive(Clone, Debug, Default)]
+        #[allow(non_snake_case)]
         pub struct SelectMergeProfileRequestView<'a> {
             /// Field 1: `profile_typeID`
             pub profile_typeID: &'a str,
@@ -8667,6 +12903,2342 @@ pub mod __buffa {
                 ::serde::Serialize::serialize(&self.0, __s)
             }
         }
+        #[derive(Clone, Debug, Default)]
+        #[allow(non_snake_case)]
+        pub struct SelectHeatmapRequestView<'a> {
+            /// Field 1: `profile_typeID`
+            pub profile_typeID: &'a str,
+            /// Field 2: `label_selector`
+            pub label_selector: &'a str,
+            /// Field 3: `start`
+            pub start: i64,
+            /// Field 4: `end`
+            pub end: i64,
+            /// Seconds.
+            ///
+            /// Field 5: `step`
+            pub step: f64,
+            /// Field 6: `group_by`
+            pub group_by: ::buffa::RepeatedView<'a, &'a str>,
+            /// Field 7: `query_type`
+            pub query_type: ::buffa::EnumValue<super::super::HeatmapQueryType>,
+            /// Field 8: `exemplar_type`
+            pub exemplar_type: ::buffa::EnumValue<
+                super::super::super::super::types::v1::ExemplarType,
+            >,
+            /// Most series in the answer, largest total first.
+            ///
+            /// Field 9: `limit`
+            pub limit: ::core::option::Option<i64>,
+        }
+        impl<'a> ::buffa::MessageView<'a> for SelectHeatmapRequestView<'a> {
+            type Owned = super::super::SelectHeatmapRequest;
+            fn decode_view(
+                buf: &'a [u8],
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                let __limit = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_UNKNOWN_FIELD_LIMIT,
+                );
+                let __elem = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_ELEMENT_MEMORY_LIMIT,
+                );
+                <Self as ::buffa::MessageView>::decode_view_ctx(
+                    buf,
+                    ::buffa::DecodeContext::new(::buffa::RECURSION_LIMIT, &__limit)
+                        .with_element_memory(&__elem),
+                )
+            }
+            fn decode_view_with_ctx(
+                buf: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                <Self as ::buffa::MessageView>::decode_view_ctx(buf, ctx)
+            }
+            #[inline]
+            fn merge_view_field(
+                &mut self,
+                tag: ::buffa::encoding::Tag,
+                cur: &'a [u8],
+                _before_tag: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<&'a [u8], ::buffa::DecodeError> {
+                let _ = ctx;
+                #[allow(unused_variables)]
+                let view = self;
+                let mut cur = cur;
+                match tag.field_number() {
+                    1u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::LengthDelimited,
+                        )?;
+                        view.profile_typeID = ::buffa::types::borrow_str(&mut cur)?;
+                    }
+                    2u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::LengthDelimited,
+                        )?;
+                        view.label_selector = ::buffa::types::borrow_str(&mut cur)?;
+                    }
+                    3u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.start = ::buffa::types::decode_int64(&mut cur)?;
+                    }
+                    4u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.end = ::buffa::types::decode_int64(&mut cur)?;
+                    }
+                    5u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Fixed64,
+                        )?;
+                        view.step = ::buffa::types::decode_double(&mut cur)?;
+                    }
+                    7u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.query_type = ::buffa::EnumValue::from(
+                            ::buffa::types::decode_int32(&mut cur)?,
+                        );
+                    }
+                    8u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.exemplar_type = ::buffa::EnumValue::from(
+                            ::buffa::types::decode_int32(&mut cur)?,
+                        );
+                    }
+                    9u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.limit = Some(::buffa::types::decode_int64(&mut cur)?);
+                    }
+                    6u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::LengthDelimited,
+                        )?;
+                        let __elem = ::buffa::types::borrow_str(&mut cur)?;
+                        ctx.register_element_memory(
+                            ::buffa::__private::element_footprint(&__elem),
+                        )?;
+                        view.group_by.push(__elem);
+                    }
+                    _ => {
+                        ::buffa::encoding::skip_field_depth(tag, &mut cur, ctx.depth())?;
+                    }
+                }
+                ::core::result::Result::Ok(cur)
+            }
+            fn to_owned_message(
+                &self,
+            ) -> ::core::result::Result<
+                super::super::SelectHeatmapRequest,
+                ::buffa::DecodeError,
+            > {
+                self.to_owned_from_source(None)
+            }
+            #[allow(clippy::useless_conversion, clippy::needless_update)]
+            fn to_owned_from_source(
+                &self,
+                __buffa_src: ::core::option::Option<&::buffa::bytes::Bytes>,
+            ) -> ::core::result::Result<
+                super::super::SelectHeatmapRequest,
+                ::buffa::DecodeError,
+            > {
+                #[allow(unused_imports)]
+                use ::buffa::alloc::string::ToString as _;
+                let _ = __buffa_src;
+                ::core::result::Result::Ok(super::super::SelectHeatmapRequest {
+                    profile_typeID: self.profile_typeID.to_string(),
+                    label_selector: self.label_selector.to_string(),
+                    start: self.start,
+                    end: self.end,
+                    step: self.step,
+                    group_by: self.group_by.iter().map(|s| s.to_string()).collect(),
+                    query_type: self.query_type,
+                    exemplar_type: self.exemplar_type,
+                    limit: self.limit,
+                    ..::core::default::Default::default()
+                })
+            }
+        }
+        impl<'a> ::buffa::ViewEncode<'a> for SelectHeatmapRequestView<'a> {
+            #[allow(clippy::needless_borrow, clippy::let_and_return)]
+            fn compute_size(&self, _cache: &mut ::buffa::SizeCache) -> u32 {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                let mut size = 0u64;
+                if !self.profile_typeID.is_empty() {
+                    size
+                        += 1u64
+                            + ::buffa::types::string_encoded_len(&self.profile_typeID)
+                                as u64;
+                }
+                if !self.label_selector.is_empty() {
+                    size
+                        += 1u64
+                            + ::buffa::types::string_encoded_len(&self.label_selector)
+                                as u64;
+                }
+                if self.start != 0i64 {
+                    size += 1u64 + ::buffa::types::int64_encoded_len(self.start) as u64;
+                }
+                if self.end != 0i64 {
+                    size += 1u64 + ::buffa::types::int64_encoded_len(self.end) as u64;
+                }
+                if self.step.to_bits() != 0u64 {
+                    size += 1u64 + ::buffa::types::FIXED64_ENCODED_LEN as u64;
+                }
+                for v in &self.group_by {
+                    size += 1u64 + ::buffa::types::string_encoded_len(v) as u64;
+                }
+                {
+                    let val = self.query_type.to_i32();
+                    if val != 0 {
+                        size += 1u64 + ::buffa::types::int32_encoded_len(val) as u64;
+                    }
+                }
+                {
+                    let val = self.exemplar_type.to_i32();
+                    if val != 0 {
+                        size += 1u64 + ::buffa::types::int32_encoded_len(val) as u64;
+                    }
+                }
+                if let Some(v) = self.limit {
+                    size += 1u64 + ::buffa::types::int64_encoded_len(v) as u64;
+                }
+                ::buffa::saturate_size(size)
+            }
+            #[allow(clippy::needless_borrow)]
+            fn write_to(
+                &self,
+                _cache: &mut ::buffa::SizeCache,
+                buf: &mut impl ::buffa::EncodeSink,
+            ) {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                if !self.profile_typeID.is_empty() {
+                    ::buffa::types::put_string_field(1u32, &self.profile_typeID, buf);
+                }
+                if !self.label_selector.is_empty() {
+                    ::buffa::types::put_string_field(2u32, &self.label_selector, buf);
+                }
+                if self.start != 0i64 {
+                    ::buffa::types::put_int64_field(3u32, self.start, buf);
+                }
+                if self.end != 0i64 {
+                    ::buffa::types::put_int64_field(4u32, self.end, buf);
+                }
+                if self.step.to_bits() != 0u64 {
+                    ::buffa::types::put_double_field(5u32, self.step, buf);
+                }
+                for v in &self.group_by {
+                    ::buffa::types::put_string_field(6u32, v, buf);
+                }
+                {
+                    let val = self.query_type.to_i32();
+                    if val != 0 {
+                        ::buffa::types::put_int32_field(7u32, val, buf);
+                    }
+                }
+                {
+                    let val = self.exemplar_type.to_i32();
+                    if val != 0 {
+                        ::buffa::types::put_int32_field(8u32, val, buf);
+                    }
+                }
+                if let Some(v) = self.limit {
+                    ::buffa::types::put_int64_field(9u32, v, buf);
+                }
+            }
+        }
+        /// Serializes this view as protobuf JSON.
+        ///
+        /// Implicit-presence fields with default values are omitted, `required`
+        /// fields are always emitted, explicit-presence (`optional`) fields are
+        /// emitted only when set, bytes fields are base64-encoded, and enum
+        /// values are their proto name strings.
+        ///
+        /// This impl uses `serialize_map(None)` because the number of emitted
+        /// fields depends on default-omission rules; serializers that require
+        /// known map lengths (e.g. `bincode`) will return a runtime error.
+        /// Use the owned message type for those formats.
+        impl<'__a> ::serde::Serialize for SelectHeatmapRequestView<'__a> {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                use ::serde::ser::SerializeMap as _;
+                let mut __map = __s.serialize_map(::core::option::Option::None)?;
+                if !::buffa::json_helpers::skip_if::is_empty_str(self.profile_typeID) {
+                    __map.serialize_entry("profileTypeID", self.profile_typeID)?;
+                }
+                if !::buffa::json_helpers::skip_if::is_empty_str(self.label_selector) {
+                    __map.serialize_entry("labelSelector", self.label_selector)?;
+                }
+                if !::buffa::json_helpers::skip_if::is_zero_i64(&self.start) {
+                    __map
+                        .serialize_entry(
+                            "start",
+                            &::buffa::json_helpers::ProtoJson(&self.start),
+                        )?;
+                }
+                if !::buffa::json_helpers::skip_if::is_zero_i64(&self.end) {
+                    __map
+                        .serialize_entry(
+                            "end",
+                            &::buffa::json_helpers::ProtoJson(&self.end),
+                        )?;
+                }
+                if !::buffa::json_helpers::skip_if::is_zero_f64(&self.step) {
+                    __map
+                        .serialize_entry(
+                            "step",
+                            &::buffa::json_helpers::ProtoJson(&self.step),
+                        )?;
+                }
+                if !self.group_by.is_empty() {
+                    __map.serialize_entry("groupBy", &*self.group_by)?;
+                }
+                if !::buffa::json_helpers::skip_if::is_default_enum_value(
+                    &self.query_type,
+                ) {
+                    __map.serialize_entry("queryType", &self.query_type)?;
+                }
+                if !::buffa::json_helpers::skip_if::is_default_enum_value(
+                    &self.exemplar_type,
+                ) {
+                    __map.serialize_entry("exemplarType", &self.exemplar_type)?;
+                }
+                if let ::core::option::Option::Some(__v) = self.limit {
+                    __map
+                        .serialize_entry(
+                            "limit",
+                            &::buffa::json_helpers::ProtoJson(&__v),
+                        )?;
+                }
+                __map.end()
+            }
+        }
+        impl<'a> ::buffa::MessageName for SelectHeatmapRequestView<'a> {
+            const PACKAGE: &'static str = "querier.v1";
+            const NAME: &'static str = "SelectHeatmapRequest";
+            const FULL_NAME: &'static str = "querier.v1.SelectHeatmapRequest";
+            const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.SelectHeatmapRequest";
+        }
+        ::buffa::impl_default_view_instance!(SelectHeatmapRequestView);
+        ::buffa::impl_view_reborrow!(SelectHeatmapRequestView);
+        /** Self-contained, `'static` owned view of a `SelectHeatmapRequest` message.
+
+ Wraps [`::buffa::OwnedView`]`<`[`SelectHeatmapRequestView`]`<'static>>`: the decoded view and the [`::buffa::bytes::Bytes`] buffer it borrows from travel together, so the handle is `'static` and `Send + Sync` — suitable for async handlers, spawned tasks, and anywhere a `'static` bound is required.
+
+ Field accessors return borrows tied to `&self`. Use [`Self::view`] to get the full [`SelectHeatmapRequestView`] when you need struct patterns, iteration helpers, or to pass the view to lifetime-parameterised code.*/
+        #[derive(Clone, Debug)]
+        pub struct SelectHeatmapRequestOwnedView(
+            ::buffa::OwnedView<SelectHeatmapRequestView<'static>>,
+        );
+        #[allow(non_snake_case)]
+        impl SelectHeatmapRequestOwnedView {
+            /// Decode an owned view from a [`::buffa::bytes::Bytes`] buffer.
+            ///
+            /// The view borrows directly from the buffer's data; the buffer is
+            /// retained inside the returned handle.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer contains invalid
+            /// protobuf data.
+            pub fn decode(
+                bytes: ::buffa::bytes::Bytes,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    SelectHeatmapRequestOwnedView(::buffa::OwnedView::decode(bytes)?),
+                )
+            }
+            /// Decode with custom [`::buffa::DecodeOptions`] (recursion limit,
+            /// max message size).
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer is invalid or
+            /// exceeds the configured limits.
+            pub fn decode_with_options(
+                bytes: ::buffa::bytes::Bytes,
+                opts: &::buffa::DecodeOptions,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    SelectHeatmapRequestOwnedView(
+                        ::buffa::OwnedView::decode_with_options(bytes, opts)?,
+                    ),
+                )
+            }
+            /// Build from an owned message via an encode → decode round-trip.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError::MessageTooLarge`] if the
+            /// message's encoded size exceeds the 2 GiB protobuf limit, or
+            /// another [`::buffa::DecodeError`] if the re-encoded bytes are
+            /// somehow invalid (should not happen for well-formed messages).
+            pub fn from_owned(
+                msg: &super::super::SelectHeatmapRequest,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    SelectHeatmapRequestOwnedView(::buffa::OwnedView::from_owned(msg)?),
+                )
+            }
+            /// Borrow the full [`SelectHeatmapRequestView`] with its lifetime tied to `&self`.
+            #[must_use]
+            pub fn view(&self) -> &SelectHeatmapRequestView<'_> {
+                self.0.reborrow()
+            }
+            /// Convert to the owned message type.
+            ///
+            /// Infallible: this type's constructors wire-decode their
+            /// buffer, and a view produced by wire decoding always
+            /// converts. Delegates to [`::buffa::OwnedView::to_owned_message`],
+            /// whose contract also governs handles converted from a raw
+            /// [`::buffa::OwnedView`].
+            #[must_use]
+            pub fn to_owned_message(&self) -> super::super::SelectHeatmapRequest {
+                self.0.to_owned_message()
+            }
+            /// The underlying bytes buffer.
+            #[must_use]
+            pub fn bytes(&self) -> &::buffa::bytes::Bytes {
+                self.0.bytes()
+            }
+            /// Consume the handle, returning the underlying bytes buffer.
+            #[must_use]
+            pub fn into_bytes(self) -> ::buffa::bytes::Bytes {
+                self.0.into_bytes()
+            }
+            /// Field 1: `profile_typeID`
+            #[must_use]
+            pub fn profile_typeID(&self) -> &'_ str {
+                self.0.reborrow().profile_typeID
+            }
+            /// Field 2: `label_selector`
+            #[must_use]
+            pub fn label_selector(&self) -> &'_ str {
+                self.0.reborrow().label_selector
+            }
+            /// Field 3: `start`
+            #[must_use]
+            pub fn start(&self) -> i64 {
+                self.0.reborrow().start
+            }
+            /// Field 4: `end`
+            #[must_use]
+            pub fn end(&self) -> i64 {
+                self.0.reborrow().end
+            }
+            /// Seconds.
+            ///
+            /// Field 5: `step`
+            #[must_use]
+            pub fn step(&self) -> f64 {
+                self.0.reborrow().step
+            }
+            /// Field 6: `group_by`
+            #[must_use]
+            pub fn group_by(&self) -> &::buffa::RepeatedView<'_, &'_ str> {
+                &self.0.reborrow().group_by
+            }
+            /// Field 7: `query_type`
+            #[must_use]
+            pub fn query_type(
+                &self,
+            ) -> ::buffa::EnumValue<super::super::HeatmapQueryType> {
+                self.0.reborrow().query_type
+            }
+            /// Field 8: `exemplar_type`
+            #[must_use]
+            pub fn exemplar_type(
+                &self,
+            ) -> ::buffa::EnumValue<
+                super::super::super::super::types::v1::ExemplarType,
+            > {
+                self.0.reborrow().exemplar_type
+            }
+            /// Most series in the answer, largest total first.
+            ///
+            /// Field 9: `limit`
+            #[must_use]
+            pub fn limit(&self) -> ::core::option::Option<i64> {
+                self.0.reborrow().limit
+            }
+        }
+        impl ::core::convert::From<::buffa::OwnedView<SelectHeatmapRequestView<'static>>>
+        for SelectHeatmapRequestOwnedView {
+            fn from(
+                inner: ::buffa::OwnedView<SelectHeatmapRequestView<'static>>,
+            ) -> Self {
+                SelectHeatmapRequestOwnedView(inner)
+            }
+        }
+        impl ::core::convert::From<SelectHeatmapRequestOwnedView>
+        for ::buffa::OwnedView<SelectHeatmapRequestView<'static>> {
+            fn from(wrapper: SelectHeatmapRequestOwnedView) -> Self {
+                wrapper.0
+            }
+        }
+        impl ::core::convert::AsRef<
+            ::buffa::OwnedView<SelectHeatmapRequestView<'static>>,
+        > for SelectHeatmapRequestOwnedView {
+            fn as_ref(&self) -> &::buffa::OwnedView<SelectHeatmapRequestView<'static>> {
+                &self.0
+            }
+        }
+        impl ::buffa::HasMessageView for super::super::SelectHeatmapRequest {
+            type View<'a> = SelectHeatmapRequestView<'a>;
+            type ViewHandle = SelectHeatmapRequestOwnedView;
+        }
+        impl ::serde::Serialize for SelectHeatmapRequestOwnedView {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                ::serde::Serialize::serialize(&self.0, __s)
+            }
+        }
+        #[derive(Clone, Debug, Default)]
+        pub struct SelectHeatmapResponseView<'a> {
+            /// Field 1: `series`
+            pub series: ::buffa::RepeatedView<
+                'a,
+                super::super::super::super::types::v1::__buffa::view::HeatmapSeriesView<
+                    'a,
+                >,
+            >,
+        }
+        impl<'a> ::buffa::MessageView<'a> for SelectHeatmapResponseView<'a> {
+            type Owned = super::super::SelectHeatmapResponse;
+            fn decode_view(
+                buf: &'a [u8],
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                let __limit = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_UNKNOWN_FIELD_LIMIT,
+                );
+                let __elem = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_ELEMENT_MEMORY_LIMIT,
+                );
+                <Self as ::buffa::MessageView>::decode_view_ctx(
+                    buf,
+                    ::buffa::DecodeContext::new(::buffa::RECURSION_LIMIT, &__limit)
+                        .with_element_memory(&__elem),
+                )
+            }
+            fn decode_view_with_ctx(
+                buf: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                <Self as ::buffa::MessageView>::decode_view_ctx(buf, ctx)
+            }
+            #[inline]
+            fn merge_view_field(
+                &mut self,
+                tag: ::buffa::encoding::Tag,
+                cur: &'a [u8],
+                _before_tag: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<&'a [u8], ::buffa::DecodeError> {
+                let _ = ctx;
+                #[allow(unused_variables)]
+                let view = self;
+                let mut cur = cur;
+                match tag.field_number() {
+                    1u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::LengthDelimited,
+                        )?;
+                        let __sub_ctx = ctx.descend()?;
+                        let sub = ::buffa::types::borrow_bytes(&mut cur)?;
+                        ctx.register_element_memory(
+                            ::core::mem::size_of::<
+                                super::super::super::super::types::v1::__buffa::view::HeatmapSeriesView,
+                            >(),
+                        )?;
+                        view.series
+                            .push(
+                                <super::super::super::super::types::v1::__buffa::view::HeatmapSeriesView as ::buffa::MessageView>::decode_view_ctx(
+                                    sub,
+                                    __sub_ctx,
+                                )?,
+                            );
+                    }
+                    _ => {
+                        ::buffa::encoding::skip_field_depth(tag, &mut cur, ctx.depth())?;
+                    }
+                }
+                ::core::result::Result::Ok(cur)
+            }
+            fn to_owned_message(
+                &self,
+            ) -> ::core::result::Result<
+                super::super::SelectHeatmapResponse,
+                ::buffa::DecodeError,
+            > {
+                self.to_owned_from_source(None)
+            }
+            #[allow(clippy::useless_conversion, clippy::needless_update)]
+            fn to_owned_from_source(
+                &self,
+                __buffa_src: ::core::option::Option<&::buffa::bytes::Bytes>,
+            ) -> ::core::result::Result<
+                super::super::SelectHeatmapResponse,
+                ::buffa::DecodeError,
+            > {
+                #[allow(unused_imports)]
+                use ::buffa::alloc::string::ToString as _;
+                let _ = __buffa_src;
+                ::core::result::Result::Ok(super::super::SelectHeatmapResponse {
+                    series: self
+                        .series
+                        .iter()
+                        .map(|v| v.to_owned_from_source(__buffa_src))
+                        .collect::<::core::result::Result<_, ::buffa::DecodeError>>()?,
+                    ..::core::default::Default::default()
+                })
+            }
+        }
+        impl<'a> ::buffa::ViewEncode<'a> for SelectHeatmapResponseView<'a> {
+            #[allow(clippy::needless_borrow, clippy::let_and_return)]
+            fn compute_size(&self, __cache: &mut ::buffa::SizeCache) -> u32 {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                let mut size = 0u64;
+                for v in &self.series {
+                    let __slot = __cache.reserve();
+                    let inner_size = v.compute_size(__cache);
+                    __cache.set(__slot, inner_size);
+                    size
+                        += 1u64 + ::buffa::encoding::varint_len(inner_size as u64) as u64
+                            + inner_size as u64;
+                }
+                ::buffa::saturate_size(size)
+            }
+            #[allow(clippy::needless_borrow)]
+            fn write_to(
+                &self,
+                __cache: &mut ::buffa::SizeCache,
+                buf: &mut impl ::buffa::EncodeSink,
+            ) {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                for v in &self.series {
+                    ::buffa::types::put_len_delimited_header(
+                        1u32,
+                        u64::from(__cache.consume_next()),
+                        buf,
+                    );
+                    v.write_to(__cache, buf);
+                }
+            }
+        }
+        /// Serializes this view as protobuf JSON.
+        ///
+        /// Implicit-presence fields with default values are omitted, `required`
+        /// fields are always emitted, explicit-presence (`optional`) fields are
+        /// emitted only when set, bytes fields are base64-encoded, and enum
+        /// values are their proto name strings.
+        ///
+        /// This impl uses `serialize_map(None)` because the number of emitted
+        /// fields depends on default-omission rules; serializers that require
+        /// known map lengths (e.g. `bincode`) will return a runtime error.
+        /// Use the owned message type for those formats.
+        impl<'__a> ::serde::Serialize for SelectHeatmapResponseView<'__a> {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                use ::serde::ser::SerializeMap as _;
+                let mut __map = __s.serialize_map(::core::option::Option::None)?;
+                if !self.series.is_empty() {
+                    __map.serialize_entry("series", &*self.series)?;
+                }
+                __map.end()
+            }
+        }
+        impl<'a> ::buffa::MessageName for SelectHeatmapResponseView<'a> {
+            const PACKAGE: &'static str = "querier.v1";
+            const NAME: &'static str = "SelectHeatmapResponse";
+            const FULL_NAME: &'static str = "querier.v1.SelectHeatmapResponse";
+            const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.SelectHeatmapResponse";
+        }
+        ::buffa::impl_default_view_instance!(SelectHeatmapResponseView);
+        ::buffa::impl_view_reborrow!(SelectHeatmapResponseView);
+        /** Self-contained, `'static` owned view of a `SelectHeatmapResponse` message.
+
+ Wraps [`::buffa::OwnedView`]`<`[`SelectHeatmapResponseView`]`<'static>>`: the decoded view and the [`::buffa::bytes::Bytes`] buffer it borrows from travel together, so the handle is `'static` and `Send + Sync` — suitable for async handlers, spawned tasks, and anywhere a `'static` bound is required.
+
+ Field accessors return borrows tied to `&self`. Use [`Self::view`] to get the full [`SelectHeatmapResponseView`] when you need struct patterns, iteration helpers, or to pass the view to lifetime-parameterised code.*/
+        #[derive(Clone, Debug)]
+        pub struct SelectHeatmapResponseOwnedView(
+            ::buffa::OwnedView<SelectHeatmapResponseView<'static>>,
+        );
+        impl SelectHeatmapResponseOwnedView {
+            /// Decode an owned view from a [`::buffa::bytes::Bytes`] buffer.
+            ///
+            /// The view borrows directly from the buffer's data; the buffer is
+            /// retained inside the returned handle.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer contains invalid
+            /// protobuf data.
+            pub fn decode(
+                bytes: ::buffa::bytes::Bytes,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    SelectHeatmapResponseOwnedView(::buffa::OwnedView::decode(bytes)?),
+                )
+            }
+            /// Decode with custom [`::buffa::DecodeOptions`] (recursion limit,
+            /// max message size).
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer is invalid or
+            /// exceeds the configured limits.
+            pub fn decode_with_options(
+                bytes: ::buffa::bytes::Bytes,
+                opts: &::buffa::DecodeOptions,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    SelectHeatmapResponseOwnedView(
+                        ::buffa::OwnedView::decode_with_options(bytes, opts)?,
+                    ),
+                )
+            }
+            /// Build from an owned message via an encode → decode round-trip.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError::MessageTooLarge`] if the
+            /// message's encoded size exceeds the 2 GiB protobuf limit, or
+            /// another [`::buffa::DecodeError`] if the re-encoded bytes are
+            /// somehow invalid (should not happen for well-formed messages).
+            pub fn from_owned(
+                msg: &super::super::SelectHeatmapResponse,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    SelectHeatmapResponseOwnedView(::buffa::OwnedView::from_owned(msg)?),
+                )
+            }
+            /// Borrow the full [`SelectHeatmapResponseView`] with its lifetime tied to `&self`.
+            #[must_use]
+            pub fn view(&self) -> &SelectHeatmapResponseView<'_> {
+                self.0.reborrow()
+            }
+            /// Convert to the owned message type.
+            ///
+            /// Infallible: this type's constructors wire-decode their
+            /// buffer, and a view produced by wire decoding always
+            /// converts. Delegates to [`::buffa::OwnedView::to_owned_message`],
+            /// whose contract also governs handles converted from a raw
+            /// [`::buffa::OwnedView`].
+            #[must_use]
+            pub fn to_owned_message(&self) -> super::super::SelectHeatmapResponse {
+                self.0.to_owned_message()
+            }
+            /// The underlying bytes buffer.
+            #[must_use]
+            pub fn bytes(&self) -> &::buffa::bytes::Bytes {
+                self.0.bytes()
+            }
+            /// Consume the handle, returning the underlying bytes buffer.
+            #[must_use]
+            pub fn into_bytes(self) -> ::buffa::bytes::Bytes {
+                self.0.into_bytes()
+            }
+            /// Field 1: `series`
+            #[must_use]
+            pub fn series(
+                &self,
+            ) -> &::buffa::RepeatedView<
+                '_,
+                super::super::super::super::types::v1::__buffa::view::HeatmapSeriesView<
+                    '_,
+                >,
+            > {
+                &self.0.reborrow().series
+            }
+        }
+        impl ::core::convert::From<
+            ::buffa::OwnedView<SelectHeatmapResponseView<'static>>,
+        > for SelectHeatmapResponseOwnedView {
+            fn from(
+                inner: ::buffa::OwnedView<SelectHeatmapResponseView<'static>>,
+            ) -> Self {
+                SelectHeatmapResponseOwnedView(inner)
+            }
+        }
+        impl ::core::convert::From<SelectHeatmapResponseOwnedView>
+        for ::buffa::OwnedView<SelectHeatmapResponseView<'static>> {
+            fn from(wrapper: SelectHeatmapResponseOwnedView) -> Self {
+                wrapper.0
+            }
+        }
+        impl ::core::convert::AsRef<
+            ::buffa::OwnedView<SelectHeatmapResponseView<'static>>,
+        > for SelectHeatmapResponseOwnedView {
+            fn as_ref(&self) -> &::buffa::OwnedView<SelectHeatmapResponseView<'static>> {
+                &self.0
+            }
+        }
+        impl ::buffa::HasMessageView for super::super::SelectHeatmapResponse {
+            type View<'a> = SelectHeatmapResponseView<'a>;
+            type ViewHandle = SelectHeatmapResponseOwnedView;
+        }
+        impl ::serde::Serialize for SelectHeatmapResponseOwnedView {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                ::serde::Serialize::serialize(&self.0, __s)
+            }
+        }
+        #[derive(Clone, Debug, Default)]
+        pub struct AnalyzeQueryRequestView<'a> {
+            /// Field 2: `start`
+            pub start: i64,
+            /// Field 3: `end`
+            pub end: i64,
+            /// A profile type with a selector, or a selector alone.
+            ///
+            /// Field 4: `query`
+            pub query: &'a str,
+        }
+        impl<'a> ::buffa::MessageView<'a> for AnalyzeQueryRequestView<'a> {
+            type Owned = super::super::AnalyzeQueryRequest;
+            fn decode_view(
+                buf: &'a [u8],
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                let __limit = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_UNKNOWN_FIELD_LIMIT,
+                );
+                let __elem = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_ELEMENT_MEMORY_LIMIT,
+                );
+                <Self as ::buffa::MessageView>::decode_view_ctx(
+                    buf,
+                    ::buffa::DecodeContext::new(::buffa::RECURSION_LIMIT, &__limit)
+                        .with_element_memory(&__elem),
+                )
+            }
+            fn decode_view_with_ctx(
+                buf: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                <Self as ::buffa::MessageView>::decode_view_ctx(buf, ctx)
+            }
+            #[inline]
+            fn merge_view_field(
+                &mut self,
+                tag: ::buffa::encoding::Tag,
+                cur: &'a [u8],
+                _before_tag: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<&'a [u8], ::buffa::DecodeError> {
+                let _ = ctx;
+                #[allow(unused_variables)]
+                let view = self;
+                let mut cur = cur;
+                match tag.field_number() {
+                    2u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.start = ::buffa::types::decode_int64(&mut cur)?;
+                    }
+                    3u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.end = ::buffa::types::decode_int64(&mut cur)?;
+                    }
+                    4u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::LengthDelimited,
+                        )?;
+                        view.query = ::buffa::types::borrow_str(&mut cur)?;
+                    }
+                    _ => {
+                        ::buffa::encoding::skip_field_depth(tag, &mut cur, ctx.depth())?;
+                    }
+                }
+                ::core::result::Result::Ok(cur)
+            }
+            fn to_owned_message(
+                &self,
+            ) -> ::core::result::Result<
+                super::super::AnalyzeQueryRequest,
+                ::buffa::DecodeError,
+            > {
+                self.to_owned_from_source(None)
+            }
+            #[allow(clippy::useless_conversion, clippy::needless_update)]
+            fn to_owned_from_source(
+                &self,
+                __buffa_src: ::core::option::Option<&::buffa::bytes::Bytes>,
+            ) -> ::core::result::Result<
+                super::super::AnalyzeQueryRequest,
+                ::buffa::DecodeError,
+            > {
+                #[allow(unused_imports)]
+                use ::buffa::alloc::string::ToString as _;
+                let _ = __buffa_src;
+                ::core::result::Result::Ok(super::super::AnalyzeQueryRequest {
+                    start: self.start,
+                    end: self.end,
+                    query: self.query.to_string(),
+                    ..::core::default::Default::default()
+                })
+            }
+        }
+        impl<'a> ::buffa::ViewEncode<'a> for AnalyzeQueryRequestView<'a> {
+            #[allow(clippy::needless_borrow, clippy::let_and_return)]
+            fn compute_size(&self, _cache: &mut ::buffa::SizeCache) -> u32 {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                let mut size = 0u64;
+                if self.start != 0i64 {
+                    size += 1u64 + ::buffa::types::int64_encoded_len(self.start) as u64;
+                }
+                if self.end != 0i64 {
+                    size += 1u64 + ::buffa::types::int64_encoded_len(self.end) as u64;
+                }
+                if !self.query.is_empty() {
+                    size
+                        += 1u64 + ::buffa::types::string_encoded_len(&self.query) as u64;
+                }
+                ::buffa::saturate_size(size)
+            }
+            #[allow(clippy::needless_borrow)]
+            fn write_to(
+                &self,
+                _cache: &mut ::buffa::SizeCache,
+                buf: &mut impl ::buffa::EncodeSink,
+            ) {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                if self.start != 0i64 {
+                    ::buffa::types::put_int64_field(2u32, self.start, buf);
+                }
+                if self.end != 0i64 {
+                    ::buffa::types::put_int64_field(3u32, self.end, buf);
+                }
+                if !self.query.is_empty() {
+                    ::buffa::types::put_string_field(4u32, &self.query, buf);
+                }
+            }
+        }
+        /// Serializes this view as protobuf JSON.
+        ///
+        /// Implicit-presence fields with default values are omitted, `required`
+        /// fields are always emitted, explicit-presence (`optional`) fields are
+        /// emitted only when set, bytes fields are base64-encoded, and enum
+        /// values are their proto name strings.
+        ///
+        /// This impl uses `serialize_map(None)` because the number of emitted
+        /// fields depends on default-omission rules; serializers that require
+        /// known map lengths (e.g. `bincode`) will return a runtime error.
+        /// Use the owned message type for those formats.
+        impl<'__a> ::serde::Serialize for AnalyzeQueryRequestView<'__a> {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                use ::serde::ser::SerializeMap as _;
+                let mut __map = __s.serialize_map(::core::option::Option::None)?;
+                if !::buffa::json_helpers::skip_if::is_zero_i64(&self.start) {
+                    __map
+                        .serialize_entry(
+                            "start",
+                            &::buffa::json_helpers::ProtoJson(&self.start),
+                        )?;
+                }
+                if !::buffa::json_helpers::skip_if::is_zero_i64(&self.end) {
+                    __map
+                        .serialize_entry(
+                            "end",
+                            &::buffa::json_helpers::ProtoJson(&self.end),
+                        )?;
+                }
+                if !::buffa::json_helpers::skip_if::is_empty_str(self.query) {
+                    __map.serialize_entry("query", self.query)?;
+                }
+                __map.end()
+            }
+        }
+        impl<'a> ::buffa::MessageName for AnalyzeQueryRequestView<'a> {
+            const PACKAGE: &'static str = "querier.v1";
+            const NAME: &'static str = "AnalyzeQueryRequest";
+            const FULL_NAME: &'static str = "querier.v1.AnalyzeQueryRequest";
+            const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.AnalyzeQueryRequest";
+        }
+        ::buffa::impl_default_view_instance!(AnalyzeQueryRequestView);
+        ::buffa::impl_view_reborrow!(AnalyzeQueryRequestView);
+        /** Self-contained, `'static` owned view of a `AnalyzeQueryRequest` message.
+
+ Wraps [`::buffa::OwnedView`]`<`[`AnalyzeQueryRequestView`]`<'static>>`: the decoded view and the [`::buffa::bytes::Bytes`] buffer it borrows from travel together, so the handle is `'static` and `Send + Sync` — suitable for async handlers, spawned tasks, and anywhere a `'static` bound is required.
+
+ Field accessors return borrows tied to `&self`. Use [`Self::view`] to get the full [`AnalyzeQueryRequestView`] when you need struct patterns, iteration helpers, or to pass the view to lifetime-parameterised code.*/
+        #[derive(Clone, Debug)]
+        pub struct AnalyzeQueryRequestOwnedView(
+            ::buffa::OwnedView<AnalyzeQueryRequestView<'static>>,
+        );
+        impl AnalyzeQueryRequestOwnedView {
+            /// Decode an owned view from a [`::buffa::bytes::Bytes`] buffer.
+            ///
+            /// The view borrows directly from the buffer's data; the buffer is
+            /// retained inside the returned handle.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer contains invalid
+            /// protobuf data.
+            pub fn decode(
+                bytes: ::buffa::bytes::Bytes,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    AnalyzeQueryRequestOwnedView(::buffa::OwnedView::decode(bytes)?),
+                )
+            }
+            /// Decode with custom [`::buffa::DecodeOptions`] (recursion limit,
+            /// max message size).
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer is invalid or
+            /// exceeds the configured limits.
+            pub fn decode_with_options(
+                bytes: ::buffa::bytes::Bytes,
+                opts: &::buffa::DecodeOptions,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    AnalyzeQueryRequestOwnedView(
+                        ::buffa::OwnedView::decode_with_options(bytes, opts)?,
+                    ),
+                )
+            }
+            /// Build from an owned message via an encode → decode round-trip.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError::MessageTooLarge`] if the
+            /// message's encoded size exceeds the 2 GiB protobuf limit, or
+            /// another [`::buffa::DecodeError`] if the re-encoded bytes are
+            /// somehow invalid (should not happen for well-formed messages).
+            pub fn from_owned(
+                msg: &super::super::AnalyzeQueryRequest,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    AnalyzeQueryRequestOwnedView(::buffa::OwnedView::from_owned(msg)?),
+                )
+            }
+            /// Borrow the full [`AnalyzeQueryRequestView`] with its lifetime tied to `&self`.
+            #[must_use]
+            pub fn view(&self) -> &AnalyzeQueryRequestView<'_> {
+                self.0.reborrow()
+            }
+            /// Convert to the owned message type.
+            ///
+            /// Infallible: this type's constructors wire-decode their
+            /// buffer, and a view produced by wire decoding always
+            /// converts. Delegates to [`::buffa::OwnedView::to_owned_message`],
+            /// whose contract also governs handles converted from a raw
+            /// [`::buffa::OwnedView`].
+            #[must_use]
+            pub fn to_owned_message(&self) -> super::super::AnalyzeQueryRequest {
+                self.0.to_owned_message()
+            }
+            /// The underlying bytes buffer.
+            #[must_use]
+            pub fn bytes(&self) -> &::buffa::bytes::Bytes {
+                self.0.bytes()
+            }
+            /// Consume the handle, returning the underlying bytes buffer.
+            #[must_use]
+            pub fn into_bytes(self) -> ::buffa::bytes::Bytes {
+                self.0.into_bytes()
+            }
+            /// Field 2: `start`
+            #[must_use]
+            pub fn start(&self) -> i64 {
+                self.0.reborrow().start
+            }
+            /// Field 3: `end`
+            #[must_use]
+            pub fn end(&self) -> i64 {
+                self.0.reborrow().end
+            }
+            /// A profile type with a selector, or a selector alone.
+            ///
+            /// Field 4: `query`
+            #[must_use]
+            pub fn query(&self) -> &'_ str {
+                self.0.reborrow().query
+            }
+        }
+        impl ::core::convert::From<::buffa::OwnedView<AnalyzeQueryRequestView<'static>>>
+        for AnalyzeQueryRequestOwnedView {
+            fn from(
+                inner: ::buffa::OwnedView<AnalyzeQueryRequestView<'static>>,
+            ) -> Self {
+                AnalyzeQueryRequestOwnedView(inner)
+            }
+        }
+        impl ::core::convert::From<AnalyzeQueryRequestOwnedView>
+        for ::buffa::OwnedView<AnalyzeQueryRequestView<'static>> {
+            fn from(wrapper: AnalyzeQueryRequestOwnedView) -> Self {
+                wrapper.0
+            }
+        }
+        impl ::core::convert::AsRef<::buffa::OwnedView<AnalyzeQueryRequestView<'static>>>
+        for AnalyzeQueryRequestOwnedView {
+            fn as_ref(&self) -> &::buffa::OwnedView<AnalyzeQueryRequestView<'static>> {
+                &self.0
+            }
+        }
+        impl ::buffa::HasMessageView for super::super::AnalyzeQueryRequest {
+            type View<'a> = AnalyzeQueryRequestView<'a>;
+            type ViewHandle = AnalyzeQueryRequestOwnedView;
+        }
+        impl ::serde::Serialize for AnalyzeQueryRequestOwnedView {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                ::serde::Serialize::serialize(&self.0, __s)
+            }
+        }
+        #[derive(Clone, Debug, Default)]
+        pub struct AnalyzeQueryResponseView<'a> {
+            /// Field 1: `query_scopes`
+            pub query_scopes: ::buffa::RepeatedView<
+                'a,
+                super::super::__buffa::view::QueryScopeView<'a>,
+            >,
+            /// Field 2: `query_impact`
+            pub query_impact: ::buffa::MessageFieldView<
+                super::super::__buffa::view::QueryImpactView<'a>,
+            >,
+        }
+        impl<'a> ::buffa::MessageView<'a> for AnalyzeQueryResponseView<'a> {
+            type Owned = super::super::AnalyzeQueryResponse;
+            fn decode_view(
+                buf: &'a [u8],
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                let __limit = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_UNKNOWN_FIELD_LIMIT,
+                );
+                let __elem = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_ELEMENT_MEMORY_LIMIT,
+                );
+                <Self as ::buffa::MessageView>::decode_view_ctx(
+                    buf,
+                    ::buffa::DecodeContext::new(::buffa::RECURSION_LIMIT, &__limit)
+                        .with_element_memory(&__elem),
+                )
+            }
+            fn decode_view_with_ctx(
+                buf: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                <Self as ::buffa::MessageView>::decode_view_ctx(buf, ctx)
+            }
+            #[inline]
+            fn merge_view_field(
+                &mut self,
+                tag: ::buffa::encoding::Tag,
+                cur: &'a [u8],
+                _before_tag: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<&'a [u8], ::buffa::DecodeError> {
+                let _ = ctx;
+                #[allow(unused_variables)]
+                let view = self;
+                let mut cur = cur;
+                match tag.field_number() {
+                    2u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::LengthDelimited,
+                        )?;
+                        let __sub_ctx = ctx.descend()?;
+                        let sub = ::buffa::types::borrow_bytes(&mut cur)?;
+                        match view.query_impact.as_mut() {
+                            Some(existing) => {
+                                ::buffa::MessageView::merge_into_view(
+                                    existing,
+                                    sub,
+                                    __sub_ctx,
+                                )?
+                            }
+                            None => {
+                                view.query_impact = ::buffa::MessageFieldView::set(
+                                    <super::super::__buffa::view::QueryImpactView as ::buffa::MessageView>::decode_view_ctx(
+                                        sub,
+                                        __sub_ctx,
+                                    )?,
+                                );
+                            }
+                        }
+                    }
+                    1u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::LengthDelimited,
+                        )?;
+                        let __sub_ctx = ctx.descend()?;
+                        let sub = ::buffa::types::borrow_bytes(&mut cur)?;
+                        ctx.register_element_memory(
+                            ::core::mem::size_of::<
+                                super::super::__buffa::view::QueryScopeView,
+                            >(),
+                        )?;
+                        view.query_scopes
+                            .push(
+                                <super::super::__buffa::view::QueryScopeView as ::buffa::MessageView>::decode_view_ctx(
+                                    sub,
+                                    __sub_ctx,
+                                )?,
+                            );
+                    }
+                    _ => {
+                        ::buffa::encoding::skip_field_depth(tag, &mut cur, ctx.depth())?;
+                    }
+                }
+                ::core::result::Result::Ok(cur)
+            }
+            fn to_owned_message(
+                &self,
+            ) -> ::core::result::Result<
+                super::super::AnalyzeQueryResponse,
+                ::buffa::DecodeError,
+            > {
+                self.to_owned_from_source(None)
+            }
+            #[allow(clippy::useless_conversion, clippy::needless_update)]
+            fn to_owned_from_source(
+                &self,
+                __buffa_src: ::core::option::Option<&::buffa::bytes::Bytes>,
+            ) -> ::core::result::Result<
+                super::super::AnalyzeQueryResponse,
+                ::buffa::DecodeError,
+            > {
+                #[allow(unused_imports)]
+                use ::buffa::alloc::string::ToString as _;
+                let _ = __buffa_src;
+                ::core::result::Result::Ok(super::super::AnalyzeQueryResponse {
+                    query_scopes: self
+                        .query_scopes
+                        .iter()
+                        .map(|v| v.to_owned_from_source(__buffa_src))
+                        .collect::<::core::result::Result<_, ::buffa::DecodeError>>()?,
+                    query_impact: match self.query_impact.as_option() {
+                        Some(v) => {
+                            ::buffa::MessageField::<
+                                super::super::QueryImpact,
+                                ::buffa::Inline<super::super::QueryImpact>,
+                            >::some(v.to_owned_from_source(__buffa_src)?)
+                        }
+                        None => ::buffa::MessageField::none(),
+                    },
+                    ..::core::default::Default::default()
+                })
+            }
+        }
+        impl<'a> ::buffa::ViewEncode<'a> for AnalyzeQueryResponseView<'a> {
+            #[allow(clippy::needless_borrow, clippy::let_and_return)]
+            fn compute_size(&self, __cache: &mut ::buffa::SizeCache) -> u32 {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                let mut size = 0u64;
+                for v in &self.query_scopes {
+                    let __slot = __cache.reserve();
+                    let inner_size = v.compute_size(__cache);
+                    __cache.set(__slot, inner_size);
+                    size
+                        += 1u64 + ::buffa::encoding::varint_len(inner_size as u64) as u64
+                            + inner_size as u64;
+                }
+                if self.query_impact.is_set() {
+                    let __slot = __cache.reserve();
+                    let inner_size = self.query_impact.compute_size(__cache);
+                    __cache.set(__slot, inner_size);
+                    size
+                        += 1u64 + ::buffa::encoding::varint_len(inner_size as u64) as u64
+                            + inner_size as u64;
+                }
+                ::buffa::saturate_size(size)
+            }
+            #[allow(clippy::needless_borrow)]
+            fn write_to(
+                &self,
+                __cache: &mut ::buffa::SizeCache,
+                buf: &mut impl ::buffa::EncodeSink,
+            ) {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                for v in &self.query_scopes {
+                    ::buffa::types::put_len_delimited_header(
+                        1u32,
+                        u64::from(__cache.consume_next()),
+                        buf,
+                    );
+                    v.write_to(__cache, buf);
+                }
+                if self.query_impact.is_set() {
+                    ::buffa::types::put_len_delimited_header(
+                        2u32,
+                        u64::from(__cache.consume_next()),
+                        buf,
+                    );
+                    self.query_impact.write_to(__cache, buf);
+                }
+            }
+        }
+        /// Serializes this view as protobuf JSON.
+        ///
+        /// Implicit-presence fields with default values are omitted, `required`
+        /// fields are always emitted, explicit-presence (`optional`) fields are
+        /// emitted only when set, bytes fields are base64-encoded, and enum
+        /// values are their proto name strings.
+        ///
+        /// This impl uses `serialize_map(None)` because the number of emitted
+        /// fields depends on default-omission rules; serializers that require
+        /// known map lengths (e.g. `bincode`) will return a runtime error.
+        /// Use the owned message type for those formats.
+        impl<'__a> ::serde::Serialize for AnalyzeQueryResponseView<'__a> {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                use ::serde::ser::SerializeMap as _;
+                let mut __map = __s.serialize_map(::core::option::Option::None)?;
+                if !self.query_scopes.is_empty() {
+                    __map.serialize_entry("queryScopes", &*self.query_scopes)?;
+                }
+                {
+                    if let ::core::option::Option::Some(__v) = self
+                        .query_impact
+                        .as_option()
+                    {
+                        __map.serialize_entry("queryImpact", __v)?;
+                    }
+                }
+                __map.end()
+            }
+        }
+        impl<'a> ::buffa::MessageName for AnalyzeQueryResponseView<'a> {
+            const PACKAGE: &'static str = "querier.v1";
+            const NAME: &'static str = "AnalyzeQueryResponse";
+            const FULL_NAME: &'static str = "querier.v1.AnalyzeQueryResponse";
+            const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.AnalyzeQueryResponse";
+        }
+        ::buffa::impl_default_view_instance!(AnalyzeQueryResponseView);
+        ::buffa::impl_view_reborrow!(AnalyzeQueryResponseView);
+        /** Self-contained, `'static` owned view of a `AnalyzeQueryResponse` message.
+
+ Wraps [`::buffa::OwnedView`]`<`[`AnalyzeQueryResponseView`]`<'static>>`: the decoded view and the [`::buffa::bytes::Bytes`] buffer it borrows from travel together, so the handle is `'static` and `Send + Sync` — suitable for async handlers, spawned tasks, and anywhere a `'static` bound is required.
+
+ Field accessors return borrows tied to `&self`. Use [`Self::view`] to get the full [`AnalyzeQueryResponseView`] when you need struct patterns, iteration helpers, or to pass the view to lifetime-parameterised code.*/
+        #[derive(Clone, Debug)]
+        pub struct AnalyzeQueryResponseOwnedView(
+            ::buffa::OwnedView<AnalyzeQueryResponseView<'static>>,
+        );
+        impl AnalyzeQueryResponseOwnedView {
+            /// Decode an owned view from a [`::buffa::bytes::Bytes`] buffer.
+            ///
+            /// The view borrows directly from the buffer's data; the buffer is
+            /// retained inside the returned handle.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer contains invalid
+            /// protobuf data.
+            pub fn decode(
+                bytes: ::buffa::bytes::Bytes,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    AnalyzeQueryResponseOwnedView(::buffa::OwnedView::decode(bytes)?),
+                )
+            }
+            /// Decode with custom [`::buffa::DecodeOptions`] (recursion limit,
+            /// max message size).
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer is invalid or
+            /// exceeds the configured limits.
+            pub fn decode_with_options(
+                bytes: ::buffa::bytes::Bytes,
+                opts: &::buffa::DecodeOptions,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    AnalyzeQueryResponseOwnedView(
+                        ::buffa::OwnedView::decode_with_options(bytes, opts)?,
+                    ),
+                )
+            }
+            /// Build from an owned message via an encode → decode round-trip.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError::MessageTooLarge`] if the
+            /// message's encoded size exceeds the 2 GiB protobuf limit, or
+            /// another [`::buffa::DecodeError`] if the re-encoded bytes are
+            /// somehow invalid (should not happen for well-formed messages).
+            pub fn from_owned(
+                msg: &super::super::AnalyzeQueryResponse,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    AnalyzeQueryResponseOwnedView(::buffa::OwnedView::from_owned(msg)?),
+                )
+            }
+            /// Borrow the full [`AnalyzeQueryResponseView`] with its lifetime tied to `&self`.
+            #[must_use]
+            pub fn view(&self) -> &AnalyzeQueryResponseView<'_> {
+                self.0.reborrow()
+            }
+            /// Convert to the owned message type.
+            ///
+            /// Infallible: this type's constructors wire-decode their
+            /// buffer, and a view produced by wire decoding always
+            /// converts. Delegates to [`::buffa::OwnedView::to_owned_message`],
+            /// whose contract also governs handles converted from a raw
+            /// [`::buffa::OwnedView`].
+            #[must_use]
+            pub fn to_owned_message(&self) -> super::super::AnalyzeQueryResponse {
+                self.0.to_owned_message()
+            }
+            /// The underlying bytes buffer.
+            #[must_use]
+            pub fn bytes(&self) -> &::buffa::bytes::Bytes {
+                self.0.bytes()
+            }
+            /// Consume the handle, returning the underlying bytes buffer.
+            #[must_use]
+            pub fn into_bytes(self) -> ::buffa::bytes::Bytes {
+                self.0.into_bytes()
+            }
+            /// Field 1: `query_scopes`
+            #[must_use]
+            pub fn query_scopes(
+                &self,
+            ) -> &::buffa::RepeatedView<
+                '_,
+                super::super::__buffa::view::QueryScopeView<'_>,
+            > {
+                &self.0.reborrow().query_scopes
+            }
+            /// Field 2: `query_impact`
+            #[must_use]
+            pub fn query_impact(
+                &self,
+            ) -> &::buffa::MessageFieldView<
+                super::super::__buffa::view::QueryImpactView<'_>,
+            > {
+                &self.0.reborrow().query_impact
+            }
+        }
+        impl ::core::convert::From<::buffa::OwnedView<AnalyzeQueryResponseView<'static>>>
+        for AnalyzeQueryResponseOwnedView {
+            fn from(
+                inner: ::buffa::OwnedView<AnalyzeQueryResponseView<'static>>,
+            ) -> Self {
+                AnalyzeQueryResponseOwnedView(inner)
+            }
+        }
+        impl ::core::convert::From<AnalyzeQueryResponseOwnedView>
+        for ::buffa::OwnedView<AnalyzeQueryResponseView<'static>> {
+            fn from(wrapper: AnalyzeQueryResponseOwnedView) -> Self {
+                wrapper.0
+            }
+        }
+        impl ::core::convert::AsRef<
+            ::buffa::OwnedView<AnalyzeQueryResponseView<'static>>,
+        > for AnalyzeQueryResponseOwnedView {
+            fn as_ref(&self) -> &::buffa::OwnedView<AnalyzeQueryResponseView<'static>> {
+                &self.0
+            }
+        }
+        impl ::buffa::HasMessageView for super::super::AnalyzeQueryResponse {
+            type View<'a> = AnalyzeQueryResponseView<'a>;
+            type ViewHandle = AnalyzeQueryResponseOwnedView;
+        }
+        impl ::serde::Serialize for AnalyzeQueryResponseOwnedView {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                ::serde::Serialize::serialize(&self.0, __s)
+            }
+        }
+        /// What one kind of storage has of a query.
+        #[derive(Clone, Debug, Default)]
+        pub struct QueryScopeView<'a> {
+            /// Field 1: `component_type`
+            pub component_type: &'a str,
+            /// Field 2: `component_count`
+            pub component_count: u64,
+            /// Field 3: `block_count`
+            pub block_count: u64,
+            /// Field 4: `series_count`
+            pub series_count: u64,
+            /// Field 5: `profile_count`
+            pub profile_count: u64,
+            /// Field 6: `sample_count`
+            pub sample_count: u64,
+            /// Field 7: `index_bytes`
+            pub index_bytes: u64,
+            /// Field 8: `profile_bytes`
+            pub profile_bytes: u64,
+            /// Field 9: `symbol_bytes`
+            pub symbol_bytes: u64,
+        }
+        impl<'a> ::buffa::MessageView<'a> for QueryScopeView<'a> {
+            type Owned = super::super::QueryScope;
+            fn decode_view(
+                buf: &'a [u8],
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                let __limit = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_UNKNOWN_FIELD_LIMIT,
+                );
+                let __elem = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_ELEMENT_MEMORY_LIMIT,
+                );
+                <Self as ::buffa::MessageView>::decode_view_ctx(
+                    buf,
+                    ::buffa::DecodeContext::new(::buffa::RECURSION_LIMIT, &__limit)
+                        .with_element_memory(&__elem),
+                )
+            }
+            fn decode_view_with_ctx(
+                buf: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                <Self as ::buffa::MessageView>::decode_view_ctx(buf, ctx)
+            }
+            #[inline]
+            fn merge_view_field(
+                &mut self,
+                tag: ::buffa::encoding::Tag,
+                cur: &'a [u8],
+                _before_tag: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<&'a [u8], ::buffa::DecodeError> {
+                let _ = ctx;
+                #[allow(unused_variables)]
+                let view = self;
+                let mut cur = cur;
+                match tag.field_number() {
+                    1u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::LengthDelimited,
+                        )?;
+                        view.component_type = ::buffa::types::borrow_str(&mut cur)?;
+                    }
+                    2u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.component_count = ::buffa::types::decode_uint64(&mut cur)?;
+                    }
+                    3u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.block_count = ::buffa::types::decode_uint64(&mut cur)?;
+                    }
+                    4u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.series_count = ::buffa::types::decode_uint64(&mut cur)?;
+                    }
+                    5u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.profile_count = ::buffa::types::decode_uint64(&mut cur)?;
+                    }
+                    6u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.sample_count = ::buffa::types::decode_uint64(&mut cur)?;
+                    }
+                    7u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.index_bytes = ::buffa::types::decode_uint64(&mut cur)?;
+                    }
+                    8u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.profile_bytes = ::buffa::types::decode_uint64(&mut cur)?;
+                    }
+                    9u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.symbol_bytes = ::buffa::types::decode_uint64(&mut cur)?;
+                    }
+                    _ => {
+                        ::buffa::encoding::skip_field_depth(tag, &mut cur, ctx.depth())?;
+                    }
+                }
+                ::core::result::Result::Ok(cur)
+            }
+            fn to_owned_message(
+                &self,
+            ) -> ::core::result::Result<super::super::QueryScope, ::buffa::DecodeError> {
+                self.to_owned_from_source(None)
+            }
+            #[allow(clippy::useless_conversion, clippy::needless_update)]
+            fn to_owned_from_source(
+                &self,
+                __buffa_src: ::core::option::Option<&::buffa::bytes::Bytes>,
+            ) -> ::core::result::Result<super::super::QueryScope, ::buffa::DecodeError> {
+                #[allow(unused_imports)]
+                use ::buffa::alloc::string::ToString as _;
+                let _ = __buffa_src;
+                ::core::result::Result::Ok(super::super::QueryScope {
+                    component_type: self.component_type.to_string(),
+                    component_count: self.component_count,
+                    block_count: self.block_count,
+                    series_count: self.series_count,
+                    profile_count: self.profile_count,
+                    sample_count: self.sample_count,
+                    index_bytes: self.index_bytes,
+                    profile_bytes: self.profile_bytes,
+                    symbol_bytes: self.symbol_bytes,
+                    ..::core::default::Default::default()
+                })
+            }
+        }
+        impl<'a> ::buffa::ViewEncode<'a> for QueryScopeView<'a> {
+            #[allow(clippy::needless_borrow, clippy::let_and_return)]
+            fn compute_size(&self, _cache: &mut ::buffa::SizeCache) -> u32 {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                let mut size = 0u64;
+                if !self.component_type.is_empty() {
+                    size
+                        += 1u64
+                            + ::buffa::types::string_encoded_len(&self.component_type)
+                                as u64;
+                }
+                if self.component_count != 0u64 {
+                    size
+                        += 1u64
+                            + ::buffa::types::uint64_encoded_len(self.component_count)
+                                as u64;
+                }
+                if self.block_count != 0u64 {
+                    size
+                        += 1u64
+                            + ::buffa::types::uint64_encoded_len(self.block_count)
+                                as u64;
+                }
+                if self.series_count != 0u64 {
+                    size
+                        += 1u64
+                            + ::buffa::types::uint64_encoded_len(self.series_count)
+                                as u64;
+                }
+                if self.profile_count != 0u64 {
+                    size
+                        += 1u64
+                            + ::buffa::types::uint64_encoded_len(self.profile_count)
+                                as u64;
+                }
+                if self.sample_count != 0u64 {
+                    size
+                        += 1u64
+                            + ::buffa::types::uint64_encoded_len(self.sample_count)
+                                as u64;
+                }
+                if self.index_bytes != 0u64 {
+                    size
+                        += 1u64
+                            + ::buffa::types::uint64_encoded_len(self.index_bytes)
+                                as u64;
+                }
+                if self.profile_bytes != 0u64 {
+                    size
+                        += 1u64
+                            + ::buffa::types::uint64_encoded_len(self.profile_bytes)
+                                as u64;
+                }
+                if self.symbol_bytes != 0u64 {
+                    size
+                        += 1u64
+                            + ::buffa::types::uint64_encoded_len(self.symbol_bytes)
+                                as u64;
+                }
+                ::buffa::saturate_size(size)
+            }
+            #[allow(clippy::needless_borrow)]
+            fn write_to(
+                &self,
+                _cache: &mut ::buffa::SizeCache,
+                buf: &mut impl ::buffa::EncodeSink,
+            ) {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                if !self.component_type.is_empty() {
+                    ::buffa::types::put_string_field(1u32, &self.component_type, buf);
+                }
+                if self.component_count != 0u64 {
+                    ::buffa::types::put_uint64_field(2u32, self.component_count, buf);
+                }
+                if self.block_count != 0u64 {
+                    ::buffa::types::put_uint64_field(3u32, self.block_count, buf);
+                }
+                if self.series_count != 0u64 {
+                    ::buffa::types::put_uint64_field(4u32, self.series_count, buf);
+                }
+                if self.profile_count != 0u64 {
+                    ::buffa::types::put_uint64_field(5u32, self.profile_count, buf);
+                }
+                if self.sample_count != 0u64 {
+                    ::buffa::types::put_uint64_field(6u32, self.sample_count, buf);
+                }
+                if self.index_bytes != 0u64 {
+                    ::buffa::types::put_uint64_field(7u32, self.index_bytes, buf);
+                }
+                if self.profile_bytes != 0u64 {
+                    ::buffa::types::put_uint64_field(8u32, self.profile_bytes, buf);
+                }
+                if self.symbol_bytes != 0u64 {
+                    ::buffa::types::put_uint64_field(9u32, self.symbol_bytes, buf);
+                }
+            }
+        }
+        /// Serializes this view as protobuf JSON.
+        ///
+        /// Implicit-presence fields with default values are omitted, `required`
+        /// fields are always emitted, explicit-presence (`optional`) fields are
+        /// emitted only when set, bytes fields are base64-encoded, and enum
+        /// values are their proto name strings.
+        ///
+        /// This impl uses `serialize_map(None)` because the number of emitted
+        /// fields depends on default-omission rules; serializers that require
+        /// known map lengths (e.g. `bincode`) will return a runtime error.
+        /// Use the owned message type for those formats.
+        impl<'__a> ::serde::Serialize for QueryScopeView<'__a> {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                use ::serde::ser::SerializeMap as _;
+                let mut __map = __s.serialize_map(::core::option::Option::None)?;
+                if !::buffa::json_helpers::skip_if::is_empty_str(self.component_type) {
+                    __map.serialize_entry("componentType", self.component_type)?;
+                }
+                if !::buffa::json_helpers::skip_if::is_zero_u64(&self.component_count) {
+                    __map
+                        .serialize_entry(
+                            "componentCount",
+                            &::buffa::json_helpers::ProtoJson(&self.component_count),
+                        )?;
+                }
+                if !::buffa::json_helpers::skip_if::is_zero_u64(&self.block_count) {
+                    __map
+                        .serialize_entry(
+                            "blockCount",
+                            &::buffa::json_helpers::ProtoJson(&self.block_count),
+                        )?;
+                }
+                if !::buffa::json_helpers::skip_if::is_zero_u64(&self.series_count) {
+                    __map
+                        .serialize_entry(
+                            "seriesCount",
+                            &::buffa::json_helpers::ProtoJson(&self.series_count),
+                        )?;
+                }
+                if !::buffa::json_helpers::skip_if::is_zero_u64(&self.profile_count) {
+                    __map
+                        .serialize_entry(
+                            "profileCount",
+                            &::buffa::json_helpers::ProtoJson(&self.profile_count),
+                        )?;
+                }
+                if !::buffa::json_helpers::skip_if::is_zero_u64(&self.sample_count) {
+                    __map
+                        .serialize_entry(
+                            "sampleCount",
+                            &::buffa::json_helpers::ProtoJson(&self.sample_count),
+                        )?;
+                }
+                if !::buffa::json_helpers::skip_if::is_zero_u64(&self.index_bytes) {
+                    __map
+                        .serialize_entry(
+                            "indexBytes",
+                            &::buffa::json_helpers::ProtoJson(&self.index_bytes),
+                        )?;
+                }
+                if !::buffa::json_helpers::skip_if::is_zero_u64(&self.profile_bytes) {
+                    __map
+                        .serialize_entry(
+                            "profileBytes",
+                            &::buffa::json_helpers::ProtoJson(&self.profile_bytes),
+                        )?;
+                }
+                if !::buffa::json_helpers::skip_if::is_zero_u64(&self.symbol_bytes) {
+                    __map
+                        .serialize_entry(
+                            "symbolBytes",
+                            &::buffa::json_helpers::ProtoJson(&self.symbol_bytes),
+                        )?;
+                }
+                __map.end()
+            }
+        }
+        impl<'a> ::buffa::MessageName for QueryScopeView<'a> {
+            const PACKAGE: &'static str = "querier.v1";
+            const NAME: &'static str = "QueryScope";
+            const FULL_NAME: &'static str = "querier.v1.QueryScope";
+            const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.QueryScope";
+        }
+        ::buffa::impl_default_view_instance!(QueryScopeView);
+        ::buffa::impl_view_reborrow!(QueryScopeView);
+        /** Self-contained, `'static` owned view of a `QueryScope` message.
+
+ Wraps [`::buffa::OwnedView`]`<`[`QueryScopeView`]`<'static>>`: the decoded view and the [`::buffa::bytes::Bytes`] buffer it borrows from travel together, so the handle is `'static` and `Send + Sync` — suitable for async handlers, spawned tasks, and anywhere a `'static` bound is required.
+
+ Field accessors return borrows tied to `&self`. Use [`Self::view`] to get the full [`QueryScopeView`] when you need struct patterns, iteration helpers, or to pass the view to lifetime-parameterised code.*/
+        #[derive(Clone, Debug)]
+        pub struct QueryScopeOwnedView(::buffa::OwnedView<QueryScopeView<'static>>);
+        impl QueryScopeOwnedView {
+            /// Decode an owned view from a [`::buffa::bytes::Bytes`] buffer.
+            ///
+            /// The view borrows directly from the buffer's data; the buffer is
+            /// retained inside the returned handle.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer contains invalid
+            /// protobuf data.
+            pub fn decode(
+                bytes: ::buffa::bytes::Bytes,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    QueryScopeOwnedView(::buffa::OwnedView::decode(bytes)?),
+                )
+            }
+            /// Decode with custom [`::buffa::DecodeOptions`] (recursion limit,
+            /// max message size).
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer is invalid or
+            /// exceeds the configured limits.
+            pub fn decode_with_options(
+                bytes: ::buffa::bytes::Bytes,
+                opts: &::buffa::DecodeOptions,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    QueryScopeOwnedView(
+                        ::buffa::OwnedView::decode_with_options(bytes, opts)?,
+                    ),
+                )
+            }
+            /// Build from an owned message via an encode → decode round-trip.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError::MessageTooLarge`] if the
+            /// message's encoded size exceeds the 2 GiB protobuf limit, or
+            /// another [`::buffa::DecodeError`] if the re-encoded bytes are
+            /// somehow invalid (should not happen for well-formed messages).
+            pub fn from_owned(
+                msg: &super::super::QueryScope,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    QueryScopeOwnedView(::buffa::OwnedView::from_owned(msg)?),
+                )
+            }
+            /// Borrow the full [`QueryScopeView`] with its lifetime tied to `&self`.
+            #[must_use]
+            pub fn view(&self) -> &QueryScopeView<'_> {
+                self.0.reborrow()
+            }
+            /// Convert to the owned message type.
+            ///
+            /// Infallible: this type's constructors wire-decode their
+            /// buffer, and a view produced by wire decoding always
+            /// converts. Delegates to [`::buffa::OwnedView::to_owned_message`],
+            /// whose contract also governs handles converted from a raw
+            /// [`::buffa::OwnedView`].
+            #[must_use]
+            pub fn to_owned_message(&self) -> super::super::QueryScope {
+                self.0.to_owned_message()
+            }
+            /// The underlying bytes buffer.
+            #[must_use]
+            pub fn bytes(&self) -> &::buffa::bytes::Bytes {
+                self.0.bytes()
+            }
+            /// Consume the handle, returning the underlying bytes buffer.
+            #[must_use]
+            pub fn into_bytes(self) -> ::buffa::bytes::Bytes {
+                self.0.into_bytes()
+            }
+            /// Field 1: `component_type`
+            #[must_use]
+            pub fn component_type(&self) -> &'_ str {
+                self.0.reborrow().component_type
+            }
+            /// Field 2: `component_count`
+            #[must_use]
+            pub fn component_count(&self) -> u64 {
+                self.0.reborrow().component_count
+            }
+            /// Field 3: `block_count`
+            #[must_use]
+            pub fn block_count(&self) -> u64 {
+                self.0.reborrow().block_count
+            }
+            /// Field 4: `series_count`
+            #[must_use]
+            pub fn series_count(&self) -> u64 {
+                self.0.reborrow().series_count
+            }
+            /// Field 5: `profile_count`
+            #[must_use]
+            pub fn profile_count(&self) -> u64 {
+                self.0.reborrow().profile_count
+            }
+            /// Field 6: `sample_count`
+            #[must_use]
+            pub fn sample_count(&self) -> u64 {
+                self.0.reborrow().sample_count
+            }
+            /// Field 7: `index_bytes`
+            #[must_use]
+            pub fn index_bytes(&self) -> u64 {
+                self.0.reborrow().index_bytes
+            }
+            /// Field 8: `profile_bytes`
+            #[must_use]
+            pub fn profile_bytes(&self) -> u64 {
+                self.0.reborrow().profile_bytes
+            }
+            /// Field 9: `symbol_bytes`
+            #[must_use]
+            pub fn symbol_bytes(&self) -> u64 {
+                self.0.reborrow().symbol_bytes
+            }
+        }
+        impl ::core::convert::From<::buffa::OwnedView<QueryScopeView<'static>>>
+        for QueryScopeOwnedView {
+            fn from(inner: ::buffa::OwnedView<QueryScopeView<'static>>) -> Self {
+                QueryScopeOwnedView(inner)
+            }
+        }
+        impl ::core::convert::From<QueryScopeOwnedView>
+        for ::buffa::OwnedView<QueryScopeView<'static>> {
+            fn from(wrapper: QueryScopeOwnedView) -> Self {
+                wrapper.0
+            }
+        }
+        impl ::core::convert::AsRef<::buffa::OwnedView<QueryScopeView<'static>>>
+        for QueryScopeOwnedView {
+            fn as_ref(&self) -> &::buffa::OwnedView<QueryScopeView<'static>> {
+                &self.0
+            }
+        }
+        impl ::buffa::HasMessageView for super::super::QueryScope {
+            type View<'a> = QueryScopeView<'a>;
+            type ViewHandle = QueryScopeOwnedView;
+        }
+        impl ::serde::Serialize for QueryScopeOwnedView {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                ::serde::Serialize::serialize(&self.0, __s)
+            }
+        }
+        #[derive(Clone, Debug, Default)]
+        pub struct QueryImpactView<'a> {
+            /// Field 2: `total_bytes_in_time_range`
+            pub total_bytes_in_time_range: u64,
+            /// Field 3: `total_queried_series`
+            pub total_queried_series: u64,
+            /// Field 4: `deduplication_needed`
+            pub deduplication_needed: bool,
+            #[doc(hidden)]
+            pub __buffa_phantom: ::core::marker::PhantomData<&'a ()>,
+        }
+        impl<'a> ::buffa::MessageView<'a> for QueryImpactView<'a> {
+            type Owned = super::super::QueryImpact;
+            fn decode_view(
+                buf: &'a [u8],
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                let __limit = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_UNKNOWN_FIELD_LIMIT,
+                );
+                let __elem = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_ELEMENT_MEMORY_LIMIT,
+                );
+                <Self as ::buffa::MessageView>::decode_view_ctx(
+                    buf,
+                    ::buffa::DecodeContext::new(::buffa::RECURSION_LIMIT, &__limit)
+                        .with_element_memory(&__elem),
+                )
+            }
+            fn decode_view_with_ctx(
+                buf: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                <Self as ::buffa::MessageView>::decode_view_ctx(buf, ctx)
+            }
+            #[inline]
+            fn merge_view_field(
+                &mut self,
+                tag: ::buffa::encoding::Tag,
+                cur: &'a [u8],
+                _before_tag: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<&'a [u8], ::buffa::DecodeError> {
+                let _ = ctx;
+                #[allow(unused_variables)]
+                let view = self;
+                let mut cur = cur;
+                match tag.field_number() {
+                    2u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.total_bytes_in_time_range = ::buffa::types::decode_uint64(
+                            &mut cur,
+                        )?;
+                    }
+                    3u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.total_queried_series = ::buffa::types::decode_uint64(
+                            &mut cur,
+                        )?;
+                    }
+                    4u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.deduplication_needed = ::buffa::types::decode_bool(
+                            &mut cur,
+                        )?;
+                    }
+                    _ => {
+                        ::buffa::encoding::skip_field_depth(tag, &mut cur, ctx.depth())?;
+                    }
+                }
+                ::core::result::Result::Ok(cur)
+            }
+            fn to_owned_message(
+                &self,
+            ) -> ::core::result::Result<
+                super::super::QueryImpact,
+                ::buffa::DecodeError,
+            > {
+                self.to_owned_from_source(None)
+            }
+            #[allow(clippy::useless_conversion, clippy::needless_update)]
+            fn to_owned_from_source(
+                &self,
+                __buffa_src: ::core::option::Option<&::buffa::bytes::Bytes>,
+            ) -> ::core::result::Result<
+                super::super::QueryImpact,
+                ::buffa::DecodeError,
+            > {
+                #[allow(unused_imports)]
+                use ::buffa::alloc::string::ToString as _;
+                let _ = __buffa_src;
+                ::core::result::Result::Ok(super::super::QueryImpact {
+                    total_bytes_in_time_range: self.total_bytes_in_time_range,
+                    total_queried_series: self.total_queried_series,
+                    deduplication_needed: self.deduplication_needed,
+                    ..::core::default::Default::default()
+                })
+            }
+        }
+        impl<'a> ::buffa::ViewEncode<'a> for QueryImpactView<'a> {
+            #[allow(clippy::needless_borrow, clippy::let_and_return)]
+            fn compute_size(&self, _cache: &mut ::buffa::SizeCache) -> u32 {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                let mut size = 0u64;
+                if self.total_bytes_in_time_range != 0u64 {
+                    size
+                        += 1u64
+                            + ::buffa::types::uint64_encoded_len(
+                                self.total_bytes_in_time_range,
+                            ) as u64;
+                }
+                if self.total_queried_series != 0u64 {
+                    size
+                        += 1u64
+                            + ::buffa::types::uint64_encoded_len(
+                                self.total_queried_series,
+                            ) as u64;
+                }
+                if self.deduplication_needed {
+                    size += 1u64 + ::buffa::types::BOOL_ENCODED_LEN as u64;
+                }
+                ::buffa::saturate_size(size)
+            }
+            #[allow(clippy::needless_borrow)]
+            fn write_to(
+                &self,
+                _cache: &mut ::buffa::SizeCache,
+                buf: &mut impl ::buffa::EncodeSink,
+            ) {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                if self.total_bytes_in_time_range != 0u64 {
+                    ::buffa::types::put_uint64_field(
+                        2u32,
+                        self.total_bytes_in_time_range,
+                        buf,
+                    );
+                }
+                if self.total_queried_series != 0u64 {
+                    ::buffa::types::put_uint64_field(
+                        3u32,
+                        self.total_queried_series,
+                        buf,
+                    );
+                }
+                if self.deduplication_needed {
+                    ::buffa::types::put_bool_field(4u32, self.deduplication_needed, buf);
+                }
+            }
+        }
+        /// Serializes this view as protobuf JSON.
+        ///
+        /// Implicit-presence fields with default values are omitted, `required`
+        /// fields are always emitted, explicit-presence (`optional`) fields are
+        /// emitted only when set, bytes fields are base64-encoded, and enum
+        /// values are their proto name strings.
+        ///
+        /// This impl uses `serialize_map(None)` because the number of emitted
+        /// fields depends on default-omission rules; serializers that require
+        /// known map lengths (e.g. `bincode`) will return a runtime error.
+        /// Use the owned message type for those formats.
+        impl<'__a> ::serde::Serialize for QueryImpactView<'__a> {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                use ::serde::ser::SerializeMap as _;
+                let mut __map = __s.serialize_map(::core::option::Option::None)?;
+                if !::buffa::json_helpers::skip_if::is_zero_u64(
+                    &self.total_bytes_in_time_range,
+                ) {
+                    __map
+                        .serialize_entry(
+                            "totalBytesInTimeRange",
+                            &::buffa::json_helpers::ProtoJson(
+                                &self.total_bytes_in_time_range,
+                            ),
+                        )?;
+                }
+                if !::buffa::json_helpers::skip_if::is_zero_u64(
+                    &self.total_queried_series,
+                ) {
+                    __map
+                        .serialize_entry(
+                            "totalQueriedSeries",
+                            &::buffa::json_helpers::ProtoJson(&self.total_queried_series),
+                        )?;
+                }
+                if self.deduplication_needed {
+                    __map
+                        .serialize_entry(
+                            "deduplicationNeeded",
+                            &self.deduplication_needed,
+                        )?;
+                }
+                __map.end()
+            }
+        }
+        impl<'a> ::buffa::MessageName for QueryImpactView<'a> {
+            const PACKAGE: &'static str = "querier.v1";
+            const NAME: &'static str = "QueryImpact";
+            const FULL_NAME: &'static str = "querier.v1.QueryImpact";
+            const TYPE_URL: &'static str = "type.googleapis.com/querier.v1.QueryImpact";
+        }
+        ::buffa::impl_default_view_instance!(QueryImpactView);
+        ::buffa::impl_view_reborrow!(QueryImpactView);
+        /** Self-contained, `'static` owned view of a `QueryImpact` message.
+
+ Wraps [`::buffa::OwnedView`]`<`[`QueryImpactView`]`<'static>>`: the decoded view and the [`::buffa::bytes::Bytes`] buffer it borrows from travel together, so the handle is `'static` and `Send + Sync` — suitable for async handlers, spawned tasks, and anywhere a `'static` bound is required.
+
+ Field accessors return borrows tied to `&self`. Use [`Self::view`] to get the full [`QueryImpactView`] when you need struct patterns, iteration helpers, or to pass the view to lifetime-parameterised code.*/
+        #[derive(Clone, Debug)]
+        pub struct QueryImpactOwnedView(::buffa::OwnedView<QueryImpactView<'static>>);
+        impl QueryImpactOwnedView {
+            /// Decode an owned view from a [`::buffa::bytes::Bytes`] buffer.
+            ///
+            /// The view borrows directly from the buffer's data; the buffer is
+            /// retained inside the returned handle.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer contains invalid
+            /// protobuf data.
+            pub fn decode(
+                bytes: ::buffa::bytes::Bytes,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    QueryImpactOwnedView(::buffa::OwnedView::decode(bytes)?),
+                )
+            }
+            /// Decode with custom [`::buffa::DecodeOptions`] (recursion limit,
+            /// max message size).
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer is invalid or
+            /// exceeds the configured limits.
+            pub fn decode_with_options(
+                bytes: ::buffa::bytes::Bytes,
+                opts: &::buffa::DecodeOptions,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    QueryImpactOwnedView(
+                        ::buffa::OwnedView::decode_with_options(bytes, opts)?,
+                    ),
+                )
+            }
+            /// Build from an owned message via an encode → decode round-trip.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError::MessageTooLarge`] if the
+            /// message's encoded size exceeds the 2 GiB protobuf limit, or
+            /// another [`::buffa::DecodeError`] if the re-encoded bytes are
+            /// somehow invalid (should not happen for well-formed messages).
+            pub fn from_owned(
+                msg: &super::super::QueryImpact,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    QueryImpactOwnedView(::buffa::OwnedView::from_owned(msg)?),
+                )
+            }
+            /// Borrow the full [`QueryImpactView`] with its lifetime tied to `&self`.
+            #[must_use]
+            pub fn view(&self) -> &QueryImpactView<'_> {
+                self.0.reborrow()
+            }
+            /// Convert to the owned message type.
+            ///
+            /// Infallible: this type's constructors wire-decode their
+            /// buffer, and a view produced by wire decoding always
+            /// converts. Delegates to [`::buffa::OwnedView::to_owned_message`],
+            /// whose contract also governs handles converted from a raw
+            /// [`::buffa::OwnedView`].
+            #[must_use]
+            pub fn to_owned_message(&self) -> super::super::QueryImpact {
+                self.0.to_owned_message()
+            }
+            /// The underlying bytes buffer.
+            #[must_use]
+            pub fn bytes(&self) -> &::buffa::bytes::Bytes {
+                self.0.bytes()
+            }
+            /// Consume the handle, returning the underlying bytes buffer.
+            #[must_use]
+            pub fn into_bytes(self) -> ::buffa::bytes::Bytes {
+                self.0.into_bytes()
+            }
+            /// Field 2: `total_bytes_in_time_range`
+            #[must_use]
+            pub fn total_bytes_in_time_range(&self) -> u64 {
+                self.0.reborrow().total_bytes_in_time_range
+            }
+            /// Field 3: `total_queried_series`
+            #[must_use]
+            pub fn total_queried_series(&self) -> u64 {
+                self.0.reborrow().total_queried_series
+            }
+            /// Field 4: `deduplication_needed`
+            #[must_use]
+            pub fn deduplication_needed(&self) -> bool {
+                self.0.reborrow().deduplication_needed
+            }
+        }
+        impl ::core::convert::From<::buffa::OwnedView<QueryImpactView<'static>>>
+        for QueryImpactOwnedView {
+            fn from(inner: ::buffa::OwnedView<QueryImpactView<'static>>) -> Self {
+                QueryImpactOwnedView(inner)
+            }
+        }
+        impl ::core::convert::From<QueryImpactOwnedView>
+        for ::buffa::OwnedView<QueryImpactView<'static>> {
+            fn from(wrapper: QueryImpactOwnedView) -> Self {
+                wrapper.0
+            }
+        }
+        impl ::core::convert::AsRef<::buffa::OwnedView<QueryImpactView<'static>>>
+        for QueryImpactOwnedView {
+            fn as_ref(&self) -> &::buffa::OwnedView<QueryImpactView<'static>> {
+                &self.0
+            }
+        }
+        impl ::buffa::HasMessageView for super::super::QueryImpact {
+            type View<'a> = QueryImpactView<'a>;
+            type ViewHandle = QueryImpactOwnedView;
+        }
+        impl ::serde::Serialize for QueryImpactOwnedView {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                ::serde::Serialize::serialize(&self.0, __s)
+            }
+        }
     }
     /// Register this package's `Any` type entries and extension entries.
     pub fn register_types(reg: &mut ::buffa::type_registry::TypeRegistry) {
@@ -8681,9 +15253,20 @@ pub mod __buffa {
         reg.register_json_any(super::__ASYNC_QUERY_RESPONSE_JSON_ANY);
         reg.register_json_any(super::__FLAME_GRAPH_JSON_ANY);
         reg.register_json_any(super::__LEVEL_JSON_ANY);
+        reg.register_json_any(super::__SELECT_MERGE_SPAN_PROFILE_REQUEST_JSON_ANY);
+        reg.register_json_any(super::__SELECT_MERGE_SPAN_PROFILE_RESPONSE_JSON_ANY);
+        reg.register_json_any(super::__DIFF_REQUEST_JSON_ANY);
+        reg.register_json_any(super::__DIFF_RESPONSE_JSON_ANY);
+        reg.register_json_any(super::__FLAME_GRAPH_DIFF_JSON_ANY);
         reg.register_json_any(super::__SELECT_MERGE_PROFILE_REQUEST_JSON_ANY);
         reg.register_json_any(super::__SELECT_SERIES_REQUEST_JSON_ANY);
         reg.register_json_any(super::__SELECT_SERIES_RESPONSE_JSON_ANY);
+        reg.register_json_any(super::__SELECT_HEATMAP_REQUEST_JSON_ANY);
+        reg.register_json_any(super::__SELECT_HEATMAP_RESPONSE_JSON_ANY);
+        reg.register_json_any(super::__ANALYZE_QUERY_REQUEST_JSON_ANY);
+        reg.register_json_any(super::__ANALYZE_QUERY_RESPONSE_JSON_ANY);
+        reg.register_json_any(super::__QUERY_SCOPE_JSON_ANY);
+        reg.register_json_any(super::__QUERY_IMPACT_JSON_ANY);
     }
 }
 #[doc(inline)]
@@ -8731,6 +15314,26 @@ pub use self::__buffa::view::LevelView;
 #[doc(inline)]
 pub use self::__buffa::view::LevelOwnedView;
 #[doc(inline)]
+pub use self::__buffa::view::SelectMergeSpanProfileRequestView;
+#[doc(inline)]
+pub use self::__buffa::view::SelectMergeSpanProfileRequestOwnedView;
+#[doc(inline)]
+pub use self::__buffa::view::SelectMergeSpanProfileResponseView;
+#[doc(inline)]
+pub use self::__buffa::view::SelectMergeSpanProfileResponseOwnedView;
+#[doc(inline)]
+pub use self::__buffa::view::DiffRequestView;
+#[doc(inline)]
+pub use self::__buffa::view::DiffRequestOwnedView;
+#[doc(inline)]
+pub use self::__buffa::view::DiffResponseView;
+#[doc(inline)]
+pub use self::__buffa::view::DiffResponseOwnedView;
+#[doc(inline)]
+pub use self::__buffa::view::FlameGraphDiffView;
+#[doc(inline)]
+pub use self::__buffa::view::FlameGraphDiffOwnedView;
+#[doc(inline)]
 pub use self::__buffa::view::SelectMergeProfileRequestView;
 #[doc(inline)]
 pub use self::__buffa::view::SelectMergeProfileRequestOwnedView;
@@ -8742,6 +15345,30 @@ pub use self::__buffa::view::SelectSeriesRequestOwnedView;
 pub use self::__buffa::view::SelectSeriesResponseView;
 #[doc(inline)]
 pub use self::__buffa::view::SelectSeriesResponseOwnedView;
+#[doc(inline)]
+pub use self::__buffa::view::SelectHeatmapRequestView;
+#[doc(inline)]
+pub use self::__buffa::view::SelectHeatmapRequestOwnedView;
+#[doc(inline)]
+pub use self::__buffa::view::SelectHeatmapResponseView;
+#[doc(inline)]
+pub use self::__buffa::view::SelectHeatmapResponseOwnedView;
+#[doc(inline)]
+pub use self::__buffa::view::AnalyzeQueryRequestView;
+#[doc(inline)]
+pub use self::__buffa::view::AnalyzeQueryRequestOwnedView;
+#[doc(inline)]
+pub use self::__buffa::view::AnalyzeQueryResponseView;
+#[doc(inline)]
+pub use self::__buffa::view::AnalyzeQueryResponseOwnedView;
+#[doc(inline)]
+pub use self::__buffa::view::QueryScopeView;
+#[doc(inline)]
+pub use self::__buffa::view::QueryScopeOwnedView;
+#[doc(inline)]
+pub use self::__buffa::view::QueryImpactView;
+#[doc(inline)]
+pub use self::__buffa::view::QueryImpactOwnedView;
 #[doc(inline)]
 pub use self::__buffa::register_types;
 
@@ -8785,6 +15412,14 @@ pub type OwnedSelectMergeStacktracesRequestView = ::buffa::view::OwnedView<
 pub type OwnedSelectMergeStacktracesResponseView = ::buffa::view::OwnedView<
     __buffa::view::SelectMergeStacktracesResponseView<'static>,
 >;
+///Shorthand for `OwnedView<SelectMergeSpanProfileRequestView<'static>>`.
+pub type OwnedSelectMergeSpanProfileRequestView = ::buffa::view::OwnedView<
+    __buffa::view::SelectMergeSpanProfileRequestView<'static>,
+>;
+///Shorthand for `OwnedView<SelectMergeSpanProfileResponseView<'static>>`.
+pub type OwnedSelectMergeSpanProfileResponseView = ::buffa::view::OwnedView<
+    __buffa::view::SelectMergeSpanProfileResponseView<'static>,
+>;
 ///Shorthand for `OwnedView<SelectMergeProfileRequestView<'static>>`.
 pub type OwnedSelectMergeProfileRequestView = ::buffa::view::OwnedView<
     __buffa::view::SelectMergeProfileRequestView<'static>,
@@ -8800,6 +15435,38 @@ pub type OwnedSelectSeriesRequestView = ::buffa::view::OwnedView<
 ///Shorthand for `OwnedView<SelectSeriesResponseView<'static>>`.
 pub type OwnedSelectSeriesResponseView = ::buffa::view::OwnedView<
     __buffa::view::SelectSeriesResponseView<'static>,
+>;
+///Shorthand for `OwnedView<SelectHeatmapRequestView<'static>>`.
+pub type OwnedSelectHeatmapRequestView = ::buffa::view::OwnedView<
+    __buffa::view::SelectHeatmapRequestView<'static>,
+>;
+///Shorthand for `OwnedView<SelectHeatmapResponseView<'static>>`.
+pub type OwnedSelectHeatmapResponseView = ::buffa::view::OwnedView<
+    __buffa::view::SelectHeatmapResponseView<'static>,
+>;
+///Shorthand for `OwnedView<DiffRequestView<'static>>`.
+pub type OwnedDiffRequestView = ::buffa::view::OwnedView<
+    __buffa::view::DiffRequestView<'static>,
+>;
+///Shorthand for `OwnedView<DiffResponseView<'static>>`.
+pub type OwnedDiffResponseView = ::buffa::view::OwnedView<
+    __buffa::view::DiffResponseView<'static>,
+>;
+///Shorthand for `OwnedView<GetProfileStatsRequestView<'static>>`.
+pub type OwnedGetProfileStatsRequestView = ::buffa::view::OwnedView<
+    super::super::types::v1::__buffa::view::GetProfileStatsRequestView<'static>,
+>;
+///Shorthand for `OwnedView<GetProfileStatsResponseView<'static>>`.
+pub type OwnedGetProfileStatsResponseView = ::buffa::view::OwnedView<
+    super::super::types::v1::__buffa::view::GetProfileStatsResponseView<'static>,
+>;
+///Shorthand for `OwnedView<AnalyzeQueryRequestView<'static>>`.
+pub type OwnedAnalyzeQueryRequestView = ::buffa::view::OwnedView<
+    __buffa::view::AnalyzeQueryRequestView<'static>,
+>;
+///Shorthand for `OwnedView<AnalyzeQueryResponseView<'static>>`.
+pub type OwnedAnalyzeQueryResponseView = ::buffa::view::OwnedView<
+    __buffa::view::AnalyzeQueryResponseView<'static>,
 >;
 impl ::connectrpc::Encodable<ProfileTypesResponse>
 for __buffa::view::ProfileTypesResponseView<'_> {
@@ -8966,6 +15633,40 @@ for ::buffa::view::OwnedView<
         )
     }
 }
+impl ::connectrpc::Encodable<SelectMergeSpanProfileResponse>
+for __buffa::view::SelectMergeSpanProfileResponseView<'_> {
+    fn encode(
+        &self,
+        codec: ::connectrpc::CodecFormat,
+    ) -> ::std::result::Result<::buffa::bytes::Bytes, ::connectrpc::ConnectError> {
+        ::connectrpc::__codegen::encode_view_body(self, codec)
+    }
+}
+impl ::connectrpc::Encodable<SelectMergeSpanProfileResponse>
+for ::buffa::view::OwnedView<
+    __buffa::view::SelectMergeSpanProfileResponseView<'static>,
+> {
+    fn encode(
+        &self,
+        codec: ::connectrpc::CodecFormat,
+    ) -> ::std::result::Result<::buffa::bytes::Bytes, ::connectrpc::ConnectError> {
+        ::connectrpc::__codegen::encode_view_body(self.reborrow(), codec)
+    }
+    /// An `OwnedView` still holds the buffer it was decoded from, so
+    /// its large fields can be handed to the response body by
+    /// reference count instead of copied. The bare view impl above
+    /// cannot do this: it has borrows but no buffer to name.
+    fn encode_segments(
+        &self,
+        codec: ::connectrpc::CodecFormat,
+    ) -> ::std::result::Result<::connectrpc::EncodedBody, ::connectrpc::ConnectError> {
+        ::connectrpc::__codegen::encode_view_body_segments(
+            self.reborrow(),
+            self.bytes(),
+            codec,
+        )
+    }
+}
 impl ::connectrpc::Encodable<super::super::google::v1::Profile>
 for super::super::google::v1::__buffa::view::ProfileView<'_> {
     fn encode(
@@ -9032,6 +15733,135 @@ for ::buffa::view::OwnedView<__buffa::view::SelectSeriesResponseView<'static>> {
         )
     }
 }
+impl ::connectrpc::Encodable<SelectHeatmapResponse>
+for __buffa::view::SelectHeatmapResponseView<'_> {
+    fn encode(
+        &self,
+        codec: ::connectrpc::CodecFormat,
+    ) -> ::std::result::Result<::buffa::bytes::Bytes, ::connectrpc::ConnectError> {
+        ::connectrpc::__codegen::encode_view_body(self, codec)
+    }
+}
+impl ::connectrpc::Encodable<SelectHeatmapResponse>
+for ::buffa::view::OwnedView<__buffa::view::SelectHeatmapResponseView<'static>> {
+    fn encode(
+        &self,
+        codec: ::connectrpc::CodecFormat,
+    ) -> ::std::result::Result<::buffa::bytes::Bytes, ::connectrpc::ConnectError> {
+        ::connectrpc::__codegen::encode_view_body(self.reborrow(), codec)
+    }
+    /// An `OwnedView` still holds the buffer it was decoded from, so
+    /// its large fields can be handed to the response body by
+    /// reference count instead of copied. The bare view impl above
+    /// cannot do this: it has borrows but no buffer to name.
+    fn encode_segments(
+        &self,
+        codec: ::connectrpc::CodecFormat,
+    ) -> ::std::result::Result<::connectrpc::EncodedBody, ::connectrpc::ConnectError> {
+        ::connectrpc::__codegen::encode_view_body_segments(
+            self.reborrow(),
+            self.bytes(),
+            codec,
+        )
+    }
+}
+impl ::connectrpc::Encodable<DiffResponse> for __buffa::view::DiffResponseView<'_> {
+    fn encode(
+        &self,
+        codec: ::connectrpc::CodecFormat,
+    ) -> ::std::result::Result<::buffa::bytes::Bytes, ::connectrpc::ConnectError> {
+        ::connectrpc::__codegen::encode_view_body(self, codec)
+    }
+}
+impl ::connectrpc::Encodable<DiffResponse>
+for ::buffa::view::OwnedView<__buffa::view::DiffResponseView<'static>> {
+    fn encode(
+        &self,
+        codec: ::connectrpc::CodecFormat,
+    ) -> ::std::result::Result<::buffa::bytes::Bytes, ::connectrpc::ConnectError> {
+        ::connectrpc::__codegen::encode_view_body(self.reborrow(), codec)
+    }
+    /// An `OwnedView` still holds the buffer it was decoded from, so
+    /// its large fields can be handed to the response body by
+    /// reference count instead of copied. The bare view impl above
+    /// cannot do this: it has borrows but no buffer to name.
+    fn encode_segments(
+        &self,
+        codec: ::connectrpc::CodecFormat,
+    ) -> ::std::result::Result<::connectrpc::EncodedBody, ::connectrpc::ConnectError> {
+        ::connectrpc::__codegen::encode_view_body_segments(
+            self.reborrow(),
+            self.bytes(),
+            codec,
+        )
+    }
+}
+impl ::connectrpc::Encodable<super::super::types::v1::GetProfileStatsResponse>
+for super::super::types::v1::__buffa::view::GetProfileStatsResponseView<'_> {
+    fn encode(
+        &self,
+        codec: ::connectrpc::CodecFormat,
+    ) -> ::std::result::Result<::buffa::bytes::Bytes, ::connectrpc::ConnectError> {
+        ::connectrpc::__codegen::encode_view_body(self, codec)
+    }
+}
+impl ::connectrpc::Encodable<super::super::types::v1::GetProfileStatsResponse>
+for ::buffa::view::OwnedView<
+    super::super::types::v1::__buffa::view::GetProfileStatsResponseView<'static>,
+> {
+    fn encode(
+        &self,
+        codec: ::connectrpc::CodecFormat,
+    ) -> ::std::result::Result<::buffa::bytes::Bytes, ::connectrpc::ConnectError> {
+        ::connectrpc::__codegen::encode_view_body(self.reborrow(), codec)
+    }
+    /// An `OwnedView` still holds the buffer it was decoded from, so
+    /// its large fields can be handed to the response body by
+    /// reference count instead of copied. The bare view impl above
+    /// cannot do this: it has borrows but no buffer to name.
+    fn encode_segments(
+        &self,
+        codec: ::connectrpc::CodecFormat,
+    ) -> ::std::result::Result<::connectrpc::EncodedBody, ::connectrpc::ConnectError> {
+        ::connectrpc::__codegen::encode_view_body_segments(
+            self.reborrow(),
+            self.bytes(),
+            codec,
+        )
+    }
+}
+impl ::connectrpc::Encodable<AnalyzeQueryResponse>
+for __buffa::view::AnalyzeQueryResponseView<'_> {
+    fn encode(
+        &self,
+        codec: ::connectrpc::CodecFormat,
+    ) -> ::std::result::Result<::buffa::bytes::Bytes, ::connectrpc::ConnectError> {
+        ::connectrpc::__codegen::encode_view_body(self, codec)
+    }
+}
+impl ::connectrpc::Encodable<AnalyzeQueryResponse>
+for ::buffa::view::OwnedView<__buffa::view::AnalyzeQueryResponseView<'static>> {
+    fn encode(
+        &self,
+        codec: ::connectrpc::CodecFormat,
+    ) -> ::std::result::Result<::buffa::bytes::Bytes, ::connectrpc::ConnectError> {
+        ::connectrpc::__codegen::encode_view_body(self.reborrow(), codec)
+    }
+    /// An `OwnedView` still holds the buffer it was decoded from, so
+    /// its large fields can be handed to the response body by
+    /// reference count instead of copied. The bare view impl above
+    /// cannot do this: it has borrows but no buffer to name.
+    fn encode_segments(
+        &self,
+        codec: ::connectrpc::CodecFormat,
+    ) -> ::std::result::Result<::connectrpc::EncodedBody, ::connectrpc::ConnectError> {
+        ::connectrpc::__codegen::encode_view_body_segments(
+            self.reborrow(),
+            self.bytes(),
+            codec,
+        )
+    }
+}
 /// Full service name for this service.
 pub const QUERIER_SERVICE_SERVICE_NAME: &str = "querier.v1.QuerierService";
 /// Static [`Spec`](::connectrpc::Spec) for the `ProfileTypes` RPC, as seen by the server; the generated client passes it with [`origin`](::connectrpc::Spec::origin) `Client` (compare across sides with [`Spec::same_method`](::connectrpc::Spec::same_method)).
@@ -9064,6 +15894,12 @@ pub const QUERIER_SERVICE_SELECT_MERGE_STACKTRACES_SPEC: ::connectrpc::Spec = ::
         ::connectrpc::StreamType::Unary,
     )
     .with_idempotency_level(::connectrpc::IdempotencyLevel::Unknown);
+/// Static [`Spec`](::connectrpc::Spec) for the `SelectMergeSpanProfile` RPC, as seen by the server; the generated client passes it with [`origin`](::connectrpc::Spec::origin) `Client` (compare across sides with [`Spec::same_method`](::connectrpc::Spec::same_method)).
+pub const QUERIER_SERVICE_SELECT_MERGE_SPAN_PROFILE_SPEC: ::connectrpc::Spec = ::connectrpc::Spec::server(
+        "/querier.v1.QuerierService/SelectMergeSpanProfile",
+        ::connectrpc::StreamType::Unary,
+    )
+    .with_idempotency_level(::connectrpc::IdempotencyLevel::Unknown);
 /// Static [`Spec`](::connectrpc::Spec) for the `SelectMergeProfile` RPC, as seen by the server; the generated client passes it with [`origin`](::connectrpc::Spec::origin) `Client` (compare across sides with [`Spec::same_method`](::connectrpc::Spec::same_method)).
 pub const QUERIER_SERVICE_SELECT_MERGE_PROFILE_SPEC: ::connectrpc::Spec = ::connectrpc::Spec::server(
         "/querier.v1.QuerierService/SelectMergeProfile",
@@ -9073,6 +15909,30 @@ pub const QUERIER_SERVICE_SELECT_MERGE_PROFILE_SPEC: ::connectrpc::Spec = ::conn
 /// Static [`Spec`](::connectrpc::Spec) for the `SelectSeries` RPC, as seen by the server; the generated client passes it with [`origin`](::connectrpc::Spec::origin) `Client` (compare across sides with [`Spec::same_method`](::connectrpc::Spec::same_method)).
 pub const QUERIER_SERVICE_SELECT_SERIES_SPEC: ::connectrpc::Spec = ::connectrpc::Spec::server(
         "/querier.v1.QuerierService/SelectSeries",
+        ::connectrpc::StreamType::Unary,
+    )
+    .with_idempotency_level(::connectrpc::IdempotencyLevel::Unknown);
+/// Static [`Spec`](::connectrpc::Spec) for the `SelectHeatmap` RPC, as seen by the server; the generated client passes it with [`origin`](::connectrpc::Spec::origin) `Client` (compare across sides with [`Spec::same_method`](::connectrpc::Spec::same_method)).
+pub const QUERIER_SERVICE_SELECT_HEATMAP_SPEC: ::connectrpc::Spec = ::connectrpc::Spec::server(
+        "/querier.v1.QuerierService/SelectHeatmap",
+        ::connectrpc::StreamType::Unary,
+    )
+    .with_idempotency_level(::connectrpc::IdempotencyLevel::Unknown);
+/// Static [`Spec`](::connectrpc::Spec) for the `Diff` RPC, as seen by the server; the generated client passes it with [`origin`](::connectrpc::Spec::origin) `Client` (compare across sides with [`Spec::same_method`](::connectrpc::Spec::same_method)).
+pub const QUERIER_SERVICE_DIFF_SPEC: ::connectrpc::Spec = ::connectrpc::Spec::server(
+        "/querier.v1.QuerierService/Diff",
+        ::connectrpc::StreamType::Unary,
+    )
+    .with_idempotency_level(::connectrpc::IdempotencyLevel::Unknown);
+/// Static [`Spec`](::connectrpc::Spec) for the `GetProfileStats` RPC, as seen by the server; the generated client passes it with [`origin`](::connectrpc::Spec::origin) `Client` (compare across sides with [`Spec::same_method`](::connectrpc::Spec::same_method)).
+pub const QUERIER_SERVICE_GET_PROFILE_STATS_SPEC: ::connectrpc::Spec = ::connectrpc::Spec::server(
+        "/querier.v1.QuerierService/GetProfileStats",
+        ::connectrpc::StreamType::Unary,
+    )
+    .with_idempotency_level(::connectrpc::IdempotencyLevel::Unknown);
+/// Static [`Spec`](::connectrpc::Spec) for the `AnalyzeQuery` RPC, as seen by the server; the generated client passes it with [`origin`](::connectrpc::Spec::origin) `Client` (compare across sides with [`Spec::same_method`](::connectrpc::Spec::same_method)).
+pub const QUERIER_SERVICE_ANALYZE_QUERY_SPEC: ::connectrpc::Spec = ::connectrpc::Spec::server(
+        "/querier.v1.QuerierService/AnalyzeQuery",
         ::connectrpc::StreamType::Unary,
     )
     .with_idempotency_level(::connectrpc::IdempotencyLevel::Unknown);
@@ -9229,6 +16089,26 @@ pub trait QuerierService: Send + Sync + 'static {
             > + Send + use<'a, Self>,
         >,
     > + Send;
+    /// A merged flame graph of spans; older form of SelectMergeStacktraces with span_selector.
+    ///
+    /// `'a` lets the response body borrow from `&self` (e.g. server-resident state).
+    ///
+    /// `request` is borrowed from the request body and is valid for the
+    /// duration of the call; message fields are read directly on it
+    /// (zero-copy). The response cannot borrow from `request` — use
+    /// `.to_owned_message()` (or copy the specific fields) for anything
+    /// returned, stored, or moved into `tokio::spawn`.
+    fn select_merge_span_profile<'a>(
+        &'a self,
+        ctx: ::connectrpc::RequestContext,
+        request: ::connectrpc::ServiceRequest<'_, SelectMergeSpanProfileRequest>,
+    ) -> impl ::std::future::Future<
+        Output = ::connectrpc::ServiceResult<
+            impl ::connectrpc::Encodable<
+                SelectMergeSpanProfileResponse,
+            > + Send + use<'a, Self>,
+        >,
+    > + Send;
     /// A merged pprof profile.
     ///
     /// `'a` lets the response body borrow from `&self` (e.g. server-resident state).
@@ -9265,6 +16145,83 @@ pub trait QuerierService: Send + Sync + 'static {
     ) -> impl ::std::future::Future<
         Output = ::connectrpc::ServiceResult<
             impl ::connectrpc::Encodable<SelectSeriesResponse> + Send + use<'a, Self>,
+        >,
+    > + Send;
+    /// How often which values occur along time.
+    ///
+    /// `'a` lets the response body borrow from `&self` (e.g. server-resident state).
+    ///
+    /// `request` is borrowed from the request body and is valid for the
+    /// duration of the call; message fields are read directly on it
+    /// (zero-copy). The response cannot borrow from `request` — use
+    /// `.to_owned_message()` (or copy the specific fields) for anything
+    /// returned, stored, or moved into `tokio::spawn`.
+    fn select_heatmap<'a>(
+        &'a self,
+        ctx: ::connectrpc::RequestContext,
+        request: ::connectrpc::ServiceRequest<'_, SelectHeatmapRequest>,
+    ) -> impl ::std::future::Future<
+        Output = ::connectrpc::ServiceResult<
+            impl ::connectrpc::Encodable<SelectHeatmapResponse> + Send + use<'a, Self>,
+        >,
+    > + Send;
+    /// Two merged flame graphs laid over each other.
+    ///
+    /// `'a` lets the response body borrow from `&self` (e.g. server-resident state).
+    ///
+    /// `request` is borrowed from the request body and is valid for the
+    /// duration of the call; message fields are read directly on it
+    /// (zero-copy). The response cannot borrow from `request` — use
+    /// `.to_owned_message()` (or copy the specific fields) for anything
+    /// returned, stored, or moved into `tokio::spawn`.
+    fn diff<'a>(
+        &'a self,
+        ctx: ::connectrpc::RequestContext,
+        request: ::connectrpc::ServiceRequest<'_, DiffRequest>,
+    ) -> impl ::std::future::Future<
+        Output = ::connectrpc::ServiceResult<
+            impl ::connectrpc::Encodable<DiffResponse> + Send + use<'a, Self>,
+        >,
+    > + Send;
+    /// Whether anything is stored, and from when to when.
+    ///
+    /// `'a` lets the response body borrow from `&self` (e.g. server-resident state).
+    ///
+    /// `request` is borrowed from the request body and is valid for the
+    /// duration of the call; message fields are read directly on it
+    /// (zero-copy). The response cannot borrow from `request` — use
+    /// `.to_owned_message()` (or copy the specific fields) for anything
+    /// returned, stored, or moved into `tokio::spawn`.
+    fn get_profile_stats<'a>(
+        &'a self,
+        ctx: ::connectrpc::RequestContext,
+        request: ::connectrpc::ServiceRequest<
+            '_,
+            super::super::types::v1::GetProfileStatsRequest,
+        >,
+    ) -> impl ::std::future::Future<
+        Output = ::connectrpc::ServiceResult<
+            impl ::connectrpc::Encodable<
+                super::super::types::v1::GetProfileStatsResponse,
+            > + Send + use<'a, Self>,
+        >,
+    > + Send;
+    /// How much a query would read.
+    ///
+    /// `'a` lets the response body borrow from `&self` (e.g. server-resident state).
+    ///
+    /// `request` is borrowed from the request body and is valid for the
+    /// duration of the call; message fields are read directly on it
+    /// (zero-copy). The response cannot borrow from `request` — use
+    /// `.to_owned_message()` (or copy the specific fields) for anything
+    /// returned, stored, or moved into `tokio::spawn`.
+    fn analyze_query<'a>(
+        &'a self,
+        ctx: ::connectrpc::RequestContext,
+        request: ::connectrpc::ServiceRequest<'_, AnalyzeQueryRequest>,
+    ) -> impl ::std::future::Future<
+        Output = ::connectrpc::ServiceResult<
+            impl ::connectrpc::Encodable<AnalyzeQueryResponse> + Send + use<'a, Self>,
         >,
     > + Send;
 }
@@ -9432,6 +16389,31 @@ impl<S: QuerierService> QuerierServiceExt for S {
             .with_spec(QUERIER_SERVICE_SELECT_MERGE_STACKTRACES_SPEC)
             .route_view(
                 QUERIER_SERVICE_SERVICE_NAME,
+                "SelectMergeSpanProfile",
+                {
+                    let svc = ::std::sync::Arc::clone(&self);
+                    ::connectrpc::view_handler_fn(move |
+                        ctx,
+                        req: ::buffa::view::OwnedView<
+                            __buffa::view::SelectMergeSpanProfileRequestView<'static>,
+                        >,
+                        format|
+                    {
+                        let svc = ::std::sync::Arc::clone(&svc);
+                        async move {
+                            let sreq = ::connectrpc::ServiceRequest::<
+                                SelectMergeSpanProfileRequest,
+                            >::from_parts(req.reborrow(), req.bytes());
+                            svc.select_merge_span_profile(ctx, sreq)
+                                .await?
+                                .encode::<SelectMergeSpanProfileResponse>(format)
+                        }
+                    })
+                },
+            )
+            .with_spec(QUERIER_SERVICE_SELECT_MERGE_SPAN_PROFILE_SPEC)
+            .route_view(
+                QUERIER_SERVICE_SERVICE_NAME,
                 "SelectMergeProfile",
                 {
                     let svc = ::std::sync::Arc::clone(&self);
@@ -9480,6 +16462,108 @@ impl<S: QuerierService> QuerierServiceExt for S {
                 },
             )
             .with_spec(QUERIER_SERVICE_SELECT_SERIES_SPEC)
+            .route_view(
+                QUERIER_SERVICE_SERVICE_NAME,
+                "SelectHeatmap",
+                {
+                    let svc = ::std::sync::Arc::clone(&self);
+                    ::connectrpc::view_handler_fn(move |
+                        ctx,
+                        req: ::buffa::view::OwnedView<
+                            __buffa::view::SelectHeatmapRequestView<'static>,
+                        >,
+                        format|
+                    {
+                        let svc = ::std::sync::Arc::clone(&svc);
+                        async move {
+                            let sreq = ::connectrpc::ServiceRequest::<
+                                SelectHeatmapRequest,
+                            >::from_parts(req.reborrow(), req.bytes());
+                            svc.select_heatmap(ctx, sreq)
+                                .await?
+                                .encode::<SelectHeatmapResponse>(format)
+                        }
+                    })
+                },
+            )
+            .with_spec(QUERIER_SERVICE_SELECT_HEATMAP_SPEC)
+            .route_view(
+                QUERIER_SERVICE_SERVICE_NAME,
+                "Diff",
+                {
+                    let svc = ::std::sync::Arc::clone(&self);
+                    ::connectrpc::view_handler_fn(move |
+                        ctx,
+                        req: ::buffa::view::OwnedView<
+                            __buffa::view::DiffRequestView<'static>,
+                        >,
+                        format|
+                    {
+                        let svc = ::std::sync::Arc::clone(&svc);
+                        async move {
+                            let sreq = ::connectrpc::ServiceRequest::<
+                                DiffRequest,
+                            >::from_parts(req.reborrow(), req.bytes());
+                            svc.diff(ctx, sreq).await?.encode::<DiffResponse>(format)
+                        }
+                    })
+                },
+            )
+            .with_spec(QUERIER_SERVICE_DIFF_SPEC)
+            .route_view(
+                QUERIER_SERVICE_SERVICE_NAME,
+                "GetProfileStats",
+                {
+                    let svc = ::std::sync::Arc::clone(&self);
+                    ::connectrpc::view_handler_fn(move |
+                        ctx,
+                        req: ::buffa::view::OwnedView<
+                            super::super::types::v1::__buffa::view::GetProfileStatsRequestView<
+                                'static,
+                            >,
+                        >,
+                        format|
+                    {
+                        let svc = ::std::sync::Arc::clone(&svc);
+                        async move {
+                            let sreq = ::connectrpc::ServiceRequest::<
+                                super::super::types::v1::GetProfileStatsRequest,
+                            >::from_parts(req.reborrow(), req.bytes());
+                            svc.get_profile_stats(ctx, sreq)
+                                .await?
+                                .encode::<
+                                    super::super::types::v1::GetProfileStatsResponse,
+                                >(format)
+                        }
+                    })
+                },
+            )
+            .with_spec(QUERIER_SERVICE_GET_PROFILE_STATS_SPEC)
+            .route_view(
+                QUERIER_SERVICE_SERVICE_NAME,
+                "AnalyzeQuery",
+                {
+                    let svc = ::std::sync::Arc::clone(&self);
+                    ::connectrpc::view_handler_fn(move |
+                        ctx,
+                        req: ::buffa::view::OwnedView<
+                            __buffa::view::AnalyzeQueryRequestView<'static>,
+                        >,
+                        format|
+                    {
+                        let svc = ::std::sync::Arc::clone(&svc);
+                        async move {
+                            let sreq = ::connectrpc::ServiceRequest::<
+                                AnalyzeQueryRequest,
+                            >::from_parts(req.reborrow(), req.bytes());
+                            svc.analyze_query(ctx, sreq)
+                                .await?
+                                .encode::<AnalyzeQueryResponse>(format)
+                        }
+                    })
+                },
+            )
+            .with_spec(QUERIER_SERVICE_ANALYZE_QUERY_SPEC)
     }
 }
 /// Type-inference marker used by [`Router::add_service`](::connectrpc::Router::add_service).
@@ -9564,6 +16648,12 @@ impl<T: QuerierService> ::connectrpc::Dispatcher for QuerierServiceServer<T> {
                         .with_spec(QUERIER_SERVICE_SELECT_MERGE_STACKTRACES_SPEC),
                 )
             }
+            "SelectMergeSpanProfile" => {
+                Some(
+                    ::connectrpc::dispatcher::codegen::MethodDescriptor::unary(false)
+                        .with_spec(QUERIER_SERVICE_SELECT_MERGE_SPAN_PROFILE_SPEC),
+                )
+            }
             "SelectMergeProfile" => {
                 Some(
                     ::connectrpc::dispatcher::codegen::MethodDescriptor::unary(false)
@@ -9574,6 +16664,30 @@ impl<T: QuerierService> ::connectrpc::Dispatcher for QuerierServiceServer<T> {
                 Some(
                     ::connectrpc::dispatcher::codegen::MethodDescriptor::unary(false)
                         .with_spec(QUERIER_SERVICE_SELECT_SERIES_SPEC),
+                )
+            }
+            "SelectHeatmap" => {
+                Some(
+                    ::connectrpc::dispatcher::codegen::MethodDescriptor::unary(false)
+                        .with_spec(QUERIER_SERVICE_SELECT_HEATMAP_SPEC),
+                )
+            }
+            "Diff" => {
+                Some(
+                    ::connectrpc::dispatcher::codegen::MethodDescriptor::unary(false)
+                        .with_spec(QUERIER_SERVICE_DIFF_SPEC),
+                )
+            }
+            "GetProfileStats" => {
+                Some(
+                    ::connectrpc::dispatcher::codegen::MethodDescriptor::unary(false)
+                        .with_spec(QUERIER_SERVICE_GET_PROFILE_STATS_SPEC),
+                )
+            }
+            "AnalyzeQuery" => {
+                Some(
+                    ::connectrpc::dispatcher::codegen::MethodDescriptor::unary(false)
+                        .with_spec(QUERIER_SERVICE_ANALYZE_QUERY_SPEC),
                 )
             }
             _ => None,
@@ -9683,6 +16797,24 @@ impl<T: QuerierService> ::connectrpc::Dispatcher for QuerierServiceServer<T> {
                         .encode::<SelectMergeStacktracesResponse>(format)
                 })
             }
+            "SelectMergeSpanProfile" => {
+                let svc = ::std::sync::Arc::clone(&self.inner);
+                Box::pin(async move {
+                    let body = ::connectrpc::dispatcher::codegen::request_proto_bytes::<
+                        SelectMergeSpanProfileRequest,
+                    >(request.encoded()?, format)?;
+                    let req: __buffa::view::SelectMergeSpanProfileRequestView<'_> = ::connectrpc::dispatcher::codegen::decode_borrowed_request_view(
+                        &body,
+                        ctx.decode_options(),
+                    )?;
+                    let req = ::connectrpc::ServiceRequest::<
+                        SelectMergeSpanProfileRequest,
+                    >::from_parts(&req, &body);
+                    svc.select_merge_span_profile(ctx, req)
+                        .await?
+                        .encode::<SelectMergeSpanProfileResponse>(format)
+                })
+            }
             "SelectMergeProfile" => {
                 let svc = ::std::sync::Arc::clone(&self.inner);
                 Box::pin(async move {
@@ -9717,6 +16849,80 @@ impl<T: QuerierService> ::connectrpc::Dispatcher for QuerierServiceServer<T> {
                     svc.select_series(ctx, req)
                         .await?
                         .encode::<SelectSeriesResponse>(format)
+                })
+            }
+            "SelectHeatmap" => {
+                let svc = ::std::sync::Arc::clone(&self.inner);
+                Box::pin(async move {
+                    let body = ::connectrpc::dispatcher::codegen::request_proto_bytes::<
+                        SelectHeatmapRequest,
+                    >(request.encoded()?, format)?;
+                    let req: __buffa::view::SelectHeatmapRequestView<'_> = ::connectrpc::dispatcher::codegen::decode_borrowed_request_view(
+                        &body,
+                        ctx.decode_options(),
+                    )?;
+                    let req = ::connectrpc::ServiceRequest::<
+                        SelectHeatmapRequest,
+                    >::from_parts(&req, &body);
+                    svc.select_heatmap(ctx, req)
+                        .await?
+                        .encode::<SelectHeatmapResponse>(format)
+                })
+            }
+            "Diff" => {
+                let svc = ::std::sync::Arc::clone(&self.inner);
+                Box::pin(async move {
+                    let body = ::connectrpc::dispatcher::codegen::request_proto_bytes::<
+                        DiffRequest,
+                    >(request.encoded()?, format)?;
+                    let req: __buffa::view::DiffRequestView<'_> = ::connectrpc::dispatcher::codegen::decode_borrowed_request_view(
+                        &body,
+                        ctx.decode_options(),
+                    )?;
+                    let req = ::connectrpc::ServiceRequest::<
+                        DiffRequest,
+                    >::from_parts(&req, &body);
+                    svc.diff(ctx, req).await?.encode::<DiffResponse>(format)
+                })
+            }
+            "GetProfileStats" => {
+                let svc = ::std::sync::Arc::clone(&self.inner);
+                Box::pin(async move {
+                    let body = ::connectrpc::dispatcher::codegen::request_proto_bytes::<
+                        super::super::types::v1::GetProfileStatsRequest,
+                    >(request.encoded()?, format)?;
+                    let req: super::super::types::v1::__buffa::view::GetProfileStatsRequestView<
+                        '_,
+                    > = ::connectrpc::dispatcher::codegen::decode_borrowed_request_view(
+                        &body,
+                        ctx.decode_options(),
+                    )?;
+                    let req = ::connectrpc::ServiceRequest::<
+                        super::super::types::v1::GetProfileStatsRequest,
+                    >::from_parts(&req, &body);
+                    svc.get_profile_stats(ctx, req)
+                        .await?
+                        .encode::<
+                            super::super::types::v1::GetProfileStatsResponse,
+                        >(format)
+                })
+            }
+            "AnalyzeQuery" => {
+                let svc = ::std::sync::Arc::clone(&self.inner);
+                Box::pin(async move {
+                    let body = ::connectrpc::dispatcher::codegen::request_proto_bytes::<
+                        AnalyzeQueryRequest,
+                    >(request.encoded()?, format)?;
+                    let req: __buffa::view::AnalyzeQueryRequestView<'_> = ::connectrpc::dispatcher::codegen::decode_borrowed_request_view(
+                        &body,
+                        ctx.decode_options(),
+                    )?;
+                    let req = ::connectrpc::ServiceRequest::<
+                        AnalyzeQueryRequest,
+                    >::from_parts(&req, &body);
+                    svc.analyze_query(ctx, req)
+                        .await?
+                        .encode::<AnalyzeQueryResponse>(format)
                 })
             }
             _ => ::connectrpc::dispatcher::codegen::unimplemented_unary(path),
@@ -10041,6 +17247,47 @@ where
             )
             .await
     }
+    /// Call the SelectMergeSpanProfile RPC. Sends a request to /querier.v1.QuerierService/SelectMergeSpanProfile.
+    pub async fn select_merge_span_profile(
+        &self,
+        request: SelectMergeSpanProfileRequest,
+    ) -> Result<
+        ::connectrpc::client::UnaryResponse<
+            ::buffa::view::OwnedView<
+                __buffa::view::SelectMergeSpanProfileResponseView<'static>,
+            >,
+        >,
+        ::connectrpc::ConnectError,
+    > {
+        self.select_merge_span_profile_with_options(
+                request,
+                ::connectrpc::client::CallOptions::default(),
+            )
+            .await
+    }
+    /// Call the SelectMergeSpanProfile RPC with explicit per-call options. Options override [`ClientConfig`](::connectrpc::client::ClientConfig) defaults.
+    pub async fn select_merge_span_profile_with_options(
+        &self,
+        request: SelectMergeSpanProfileRequest,
+        options: ::connectrpc::client::CallOptions,
+    ) -> Result<
+        ::connectrpc::client::UnaryResponse<
+            ::buffa::view::OwnedView<
+                __buffa::view::SelectMergeSpanProfileResponseView<'static>,
+            >,
+        >,
+        ::connectrpc::ConnectError,
+    > {
+        ::connectrpc::client::call_unary(
+                &self.transport,
+                &self.config,
+                QUERIER_SERVICE_SELECT_MERGE_SPAN_PROFILE_SPEC
+                    .with_origin(::connectrpc::SpecOrigin::Client),
+                request,
+                options,
+            )
+            .await
+    }
     /// Call the SelectMergeProfile RPC. Sends a request to /querier.v1.QuerierService/SelectMergeProfile.
     pub async fn select_merge_profile(
         &self,
@@ -10113,6 +17360,158 @@ where
                 &self.transport,
                 &self.config,
                 QUERIER_SERVICE_SELECT_SERIES_SPEC
+                    .with_origin(::connectrpc::SpecOrigin::Client),
+                request,
+                options,
+            )
+            .await
+    }
+    /// Call the SelectHeatmap RPC. Sends a request to /querier.v1.QuerierService/SelectHeatmap.
+    pub async fn select_heatmap(
+        &self,
+        request: SelectHeatmapRequest,
+    ) -> Result<
+        ::connectrpc::client::UnaryResponse<
+            ::buffa::view::OwnedView<__buffa::view::SelectHeatmapResponseView<'static>>,
+        >,
+        ::connectrpc::ConnectError,
+    > {
+        self.select_heatmap_with_options(
+                request,
+                ::connectrpc::client::CallOptions::default(),
+            )
+            .await
+    }
+    /// Call the SelectHeatmap RPC with explicit per-call options. Options override [`ClientConfig`](::connectrpc::client::ClientConfig) defaults.
+    pub async fn select_heatmap_with_options(
+        &self,
+        request: SelectHeatmapRequest,
+        options: ::connectrpc::client::CallOptions,
+    ) -> Result<
+        ::connectrpc::client::UnaryResponse<
+            ::buffa::view::OwnedView<__buffa::view::SelectHeatmapResponseView<'static>>,
+        >,
+        ::connectrpc::ConnectError,
+    > {
+        ::connectrpc::client::call_unary(
+                &self.transport,
+                &self.config,
+                QUERIER_SERVICE_SELECT_HEATMAP_SPEC
+                    .with_origin(::connectrpc::SpecOrigin::Client),
+                request,
+                options,
+            )
+            .await
+    }
+    /// Call the Diff RPC. Sends a request to /querier.v1.QuerierService/Diff.
+    pub async fn diff(
+        &self,
+        request: DiffRequest,
+    ) -> Result<
+        ::connectrpc::client::UnaryResponse<
+            ::buffa::view::OwnedView<__buffa::view::DiffResponseView<'static>>,
+        >,
+        ::connectrpc::ConnectError,
+    > {
+        self.diff_with_options(request, ::connectrpc::client::CallOptions::default())
+            .await
+    }
+    /// Call the Diff RPC with explicit per-call options. Options override [`ClientConfig`](::connectrpc::client::ClientConfig) defaults.
+    pub async fn diff_with_options(
+        &self,
+        request: DiffRequest,
+        options: ::connectrpc::client::CallOptions,
+    ) -> Result<
+        ::connectrpc::client::UnaryResponse<
+            ::buffa::view::OwnedView<__buffa::view::DiffResponseView<'static>>,
+        >,
+        ::connectrpc::ConnectError,
+    > {
+        ::connectrpc::client::call_unary(
+                &self.transport,
+                &self.config,
+                QUERIER_SERVICE_DIFF_SPEC.with_origin(::connectrpc::SpecOrigin::Client),
+                request,
+                options,
+            )
+            .await
+    }
+    /// Call the GetProfileStats RPC. Sends a request to /querier.v1.QuerierService/GetProfileStats.
+    pub async fn get_profile_stats(
+        &self,
+        request: super::super::types::v1::GetProfileStatsRequest,
+    ) -> Result<
+        ::connectrpc::client::UnaryResponse<
+            ::buffa::view::OwnedView<
+                super::super::types::v1::__buffa::view::GetProfileStatsResponseView<
+                    'static,
+                >,
+            >,
+        >,
+        ::connectrpc::ConnectError,
+    > {
+        self.get_profile_stats_with_options(
+                request,
+                ::connectrpc::client::CallOptions::default(),
+            )
+            .await
+    }
+    /// Call the GetProfileStats RPC with explicit per-call options. Options override [`ClientConfig`](::connectrpc::client::ClientConfig) defaults.
+    pub async fn get_profile_stats_with_options(
+        &self,
+        request: super::super::types::v1::GetProfileStatsRequest,
+        options: ::connectrpc::client::CallOptions,
+    ) -> Result<
+        ::connectrpc::client::UnaryResponse<
+            ::buffa::view::OwnedView<
+                super::super::types::v1::__buffa::view::GetProfileStatsResponseView<
+                    'static,
+                >,
+            >,
+        >,
+        ::connectrpc::ConnectError,
+    > {
+        ::connectrpc::client::call_unary(
+                &self.transport,
+                &self.config,
+                QUERIER_SERVICE_GET_PROFILE_STATS_SPEC
+                    .with_origin(::connectrpc::SpecOrigin::Client),
+                request,
+                options,
+            )
+            .await
+    }
+    /// Call the AnalyzeQuery RPC. Sends a request to /querier.v1.QuerierService/AnalyzeQuery.
+    pub async fn analyze_query(
+        &self,
+        request: AnalyzeQueryRequest,
+    ) -> Result<
+        ::connectrpc::client::UnaryResponse<
+            ::buffa::view::OwnedView<__buffa::view::AnalyzeQueryResponseView<'static>>,
+        >,
+        ::connectrpc::ConnectError,
+    > {
+        self.analyze_query_with_options(
+                request,
+                ::connectrpc::client::CallOptions::default(),
+            )
+            .await
+    }
+    /// Call the AnalyzeQuery RPC with explicit per-call options. Options override [`ClientConfig`](::connectrpc::client::ClientConfig) defaults.
+    pub async fn analyze_query_with_options(
+        &self,
+        request: AnalyzeQueryRequest,
+        options: ::connectrpc::client::CallOptions,
+    ) -> Result<
+        ::connectrpc::client::UnaryResponse<
+            ::buffa::view::OwnedView<__buffa::view::AnalyzeQueryResponseView<'static>>,
+        >,
+        ::connectrpc::ConnectError,
+    > {
+        ::connectrpc::client::call_unary(
+                &self.transport,
+                &self.config,
+                QUERIER_SERVICE_ANALYZE_QUERY_SPEC
                     .with_origin(::connectrpc::SpecOrigin::Client),
                 request,
                 options,

@@ -2130,7 +2130,10 @@ pub struct StackTraceSelector {
         alias = "frame_filter",
         skip_serializing_if = "::buffa::json_helpers::skip_if::is_unset_message_field"
     )]
-    pub frame_filter: ::buffa::MessageField<FrameFilter, ::buffa::Inline<FrameFilter>>,
+    pub frame_filter: ::buffa::MessageField<
+        StackFrameFilter,
+        ::buffa::Inline<StackFrameFilter>,
+    >,
 }
 impl ::core::fmt::Debug for StackTraceSelector {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
@@ -2548,11 +2551,11 @@ pub const __GO_PGO_JSON_ANY: ::buffa::type_registry::JsonAnyEntry = ::buffa::typ
     from_json: ::buffa::type_registry::any_from_json::<GoPGO>,
     is_wkt: false,
 };
-/// Keeps or drops frames by function name.
+/// Keeps whole stacks by the functions on them: each of the included ones must be there, none of the excluded ones.
 #[derive(Clone, PartialEq, Default)]
 #[derive(::serde::Serialize, ::serde::Deserialize)]
 #[serde(default)]
-pub struct FrameFilter {
+pub struct StackFrameFilter {
     /// Field 1: `include_function_names`
     #[serde(
         rename = "includeFunctionNames",
@@ -2569,6 +2572,8 @@ pub struct FrameFilter {
         deserialize_with = "::buffa::json_helpers::null_as_default"
     )]
     pub exclude_function_names: ::buffa::alloc::vec::Vec<::buffa::alloc::string::String>,
+    /// Patterns fit anywhere in a name.
+    ///
     /// Field 3: `include_function_name_regexes`
     #[serde(
         rename = "includeFunctionNameRegexes",
@@ -2590,9 +2595,9 @@ pub struct FrameFilter {
         ::buffa::alloc::string::String,
     >,
 }
-impl ::core::fmt::Debug for FrameFilter {
+impl ::core::fmt::Debug for StackFrameFilter {
     fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
-        f.debug_struct("FrameFilter")
+        f.debug_struct("StackFrameFilter")
             .field("include_function_names", &self.include_function_names)
             .field("exclude_function_names", &self.exclude_function_names)
             .field("include_function_name_regexes", &self.include_function_name_regexes)
@@ -2600,21 +2605,21 @@ impl ::core::fmt::Debug for FrameFilter {
             .finish()
     }
 }
-impl FrameFilter {
+impl StackFrameFilter {
     /// Protobuf type URL for this message, for use with `Any::pack` and
     /// `Any::unpack_if`.
     ///
     /// Format: `type.googleapis.com/<fully.qualified.TypeName>`
-    pub const TYPE_URL: &'static str = "type.googleapis.com/types.v1.FrameFilter";
+    pub const TYPE_URL: &'static str = "type.googleapis.com/types.v1.StackFrameFilter";
 }
-::buffa::impl_default_instance!(FrameFilter);
-impl ::buffa::MessageName for FrameFilter {
+::buffa::impl_default_instance!(StackFrameFilter);
+impl ::buffa::MessageName for StackFrameFilter {
     const PACKAGE: &'static str = "types.v1";
-    const NAME: &'static str = "FrameFilter";
-    const FULL_NAME: &'static str = "types.v1.FrameFilter";
-    const TYPE_URL: &'static str = "type.googleapis.com/types.v1.FrameFilter";
+    const NAME: &'static str = "StackFrameFilter";
+    const FULL_NAME: &'static str = "types.v1.StackFrameFilter";
+    const TYPE_URL: &'static str = "type.googleapis.com/types.v1.StackFrameFilter";
 }
-impl ::buffa::Message for FrameFilter {
+impl ::buffa::Message for StackFrameFilter {
     /// Returns the total encoded size in bytes.
     ///
     /// Accumulates in `u64` (which cannot overflow for in-memory
@@ -2729,7 +2734,7 @@ impl ::buffa::Message for FrameFilter {
         self.exclude_function_name_regexes.clear();
     }
 }
-impl ::buffa::json_helpers::ProtoElemJson for FrameFilter {
+impl ::buffa::json_helpers::ProtoElemJson for StackFrameFilter {
     fn serialize_proto_json<S: ::serde::Serializer>(
         v: &Self,
         s: S,
@@ -2743,10 +2748,698 @@ impl ::buffa::json_helpers::ProtoElemJson for FrameFilter {
     }
 }
 #[doc(hidden)]
-pub const __FRAME_FILTER_JSON_ANY: ::buffa::type_registry::JsonAnyEntry = ::buffa::type_registry::JsonAnyEntry {
-    type_url: "type.googleapis.com/types.v1.FrameFilter",
-    to_json: ::buffa::type_registry::any_to_json::<FrameFilter>,
-    from_json: ::buffa::type_registry::any_from_json::<FrameFilter>,
+pub const __STACK_FRAME_FILTER_JSON_ANY: ::buffa::type_registry::JsonAnyEntry = ::buffa::type_registry::JsonAnyEntry {
+    type_url: "type.googleapis.com/types.v1.StackFrameFilter",
+    to_json: ::buffa::type_registry::any_to_json::<StackFrameFilter>,
+    from_json: ::buffa::type_registry::any_from_json::<StackFrameFilter>,
+    is_wkt: false,
+};
+/// One group of a heat map.
+#[derive(Clone, PartialEq, Default)]
+#[derive(::serde::Serialize, ::serde::Deserialize)]
+#[serde(default)]
+pub struct HeatmapSeries {
+    /// Field 1: `labels`
+    #[serde(
+        rename = "labels",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_empty_vec",
+        deserialize_with = "::buffa::json_helpers::null_as_default"
+    )]
+    pub labels: ::buffa::alloc::vec::Vec<LabelPair>,
+    /// Field 2: `slots`
+    #[serde(
+        rename = "slots",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_empty_vec",
+        deserialize_with = "::buffa::json_helpers::null_as_default"
+    )]
+    pub slots: ::buffa::alloc::vec::Vec<HeatmapSlot>,
+}
+impl ::core::fmt::Debug for HeatmapSeries {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        f.debug_struct("HeatmapSeries")
+            .field("labels", &self.labels)
+            .field("slots", &self.slots)
+            .finish()
+    }
+}
+impl HeatmapSeries {
+    /// Protobuf type URL for this message, for use with `Any::pack` and
+    /// `Any::unpack_if`.
+    ///
+    /// Format: `type.googleapis.com/<fully.qualified.TypeName>`
+    pub const TYPE_URL: &'static str = "type.googleapis.com/types.v1.HeatmapSeries";
+}
+::buffa::impl_default_instance!(HeatmapSeries);
+impl ::buffa::MessageName for HeatmapSeries {
+    const PACKAGE: &'static str = "types.v1";
+    const NAME: &'static str = "HeatmapSeries";
+    const FULL_NAME: &'static str = "types.v1.HeatmapSeries";
+    const TYPE_URL: &'static str = "type.googleapis.com/types.v1.HeatmapSeries";
+}
+impl ::buffa::Message for HeatmapSeries {
+    /// Returns the total encoded size in bytes.
+    ///
+    /// Accumulates in `u64` (which cannot overflow for in-memory
+    /// data) and saturates to `u32` at return, so a message whose
+    /// encoded size exceeds the 2 GiB protobuf limit yields a value
+    /// above [`::buffa::MAX_MESSAGE_BYTES`] that the encode entry
+    /// points reject, never a silently wrapped size.
+    #[allow(clippy::let_and_return)]
+    fn compute_size(&self, __cache: &mut ::buffa::SizeCache) -> u32 {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        let mut size = 0u64;
+        for v in &self.labels {
+            let __slot = __cache.reserve();
+            let inner_size = v.compute_size(__cache);
+            __cache.set(__slot, inner_size);
+            size
+                += 1u64 + ::buffa::encoding::varint_len(inner_size as u64) as u64
+                    + inner_size as u64;
+        }
+        for v in &self.slots {
+            let __slot = __cache.reserve();
+            let inner_size = v.compute_size(__cache);
+            __cache.set(__slot, inner_size);
+            size
+                += 1u64 + ::buffa::encoding::varint_len(inner_size as u64) as u64
+                    + inner_size as u64;
+        }
+        ::buffa::saturate_size(size)
+    }
+    fn write_to(
+        &self,
+        __cache: &mut ::buffa::SizeCache,
+        buf: &mut impl ::buffa::EncodeSink,
+    ) {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        for v in &self.labels {
+            ::buffa::types::put_len_delimited_header(
+                1u32,
+                u64::from(__cache.consume_next()),
+                buf,
+            );
+            v.write_to(__cache, buf);
+        }
+        for v in &self.slots {
+            ::buffa::types::put_len_delimited_header(
+                2u32,
+                u64::from(__cache.consume_next()),
+                buf,
+            );
+            v.write_to(__cache, buf);
+        }
+    }
+    fn merge_field(
+        &mut self,
+        tag: ::buffa::encoding::Tag,
+        buf: &mut impl ::buffa::bytes::Buf,
+        ctx: ::buffa::DecodeContext<'_>,
+    ) -> ::core::result::Result<(), ::buffa::DecodeError> {
+        #[allow(unused_imports)]
+        use ::buffa::bytes::Buf as _;
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        match tag.field_number() {
+            1u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::LengthDelimited,
+                )?;
+                let mut elem = ::core::default::Default::default();
+                ctx.register_element_memory(
+                    ::buffa::__private::element_footprint(&elem),
+                )?;
+                ::buffa::Message::merge_length_delimited(&mut elem, buf, ctx)?;
+                self.labels.push(elem);
+            }
+            2u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::LengthDelimited,
+                )?;
+                let mut elem = ::core::default::Default::default();
+                ctx.register_element_memory(
+                    ::buffa::__private::element_footprint(&elem),
+                )?;
+                ::buffa::Message::merge_length_delimited(&mut elem, buf, ctx)?;
+                self.slots.push(elem);
+            }
+            _ => {
+                ::buffa::encoding::skip_field_depth(tag, buf, ctx.depth())?;
+            }
+        }
+        ::core::result::Result::Ok(())
+    }
+    fn clear(&mut self) {
+        self.labels.clear();
+        self.slots.clear();
+    }
+}
+impl ::buffa::json_helpers::ProtoElemJson for HeatmapSeries {
+    fn serialize_proto_json<S: ::serde::Serializer>(
+        v: &Self,
+        s: S,
+    ) -> ::core::result::Result<S::Ok, S::Error> {
+        ::serde::Serialize::serialize(v, s)
+    }
+    fn deserialize_proto_json<'de, D: ::serde::Deserializer<'de>>(
+        d: D,
+    ) -> ::core::result::Result<Self, D::Error> {
+        <Self as ::serde::Deserialize>::deserialize(d)
+    }
+}
+#[doc(hidden)]
+pub const __HEATMAP_SERIES_JSON_ANY: ::buffa::type_registry::JsonAnyEntry = ::buffa::type_registry::JsonAnyEntry {
+    type_url: "type.googleapis.com/types.v1.HeatmapSeries",
+    to_json: ::buffa::type_registry::any_to_json::<HeatmapSeries>,
+    from_json: ::buffa::type_registry::any_from_json::<HeatmapSeries>,
+    is_wkt: false,
+};
+/// One step of a heat map, named by its end: cells that hold something, by their lower ends.
+#[derive(Clone, PartialEq, Default)]
+#[derive(::serde::Serialize, ::serde::Deserialize)]
+#[serde(default)]
+pub struct HeatmapSlot {
+    /// Field 1: `timestamp`
+    #[serde(
+        rename = "timestamp",
+        with = "::buffa::json_helpers::int64",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_zero_i64"
+    )]
+    pub timestamp: i64,
+    /// Field 2: `y_min`
+    #[serde(
+        rename = "yMin",
+        alias = "y_min",
+        with = "::buffa::json_helpers::proto_seq",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_empty_vec"
+    )]
+    pub y_min: ::buffa::alloc::vec::Vec<f64>,
+    /// Field 3: `counts`
+    #[serde(
+        rename = "counts",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_empty_vec",
+        deserialize_with = "::buffa::json_helpers::null_as_default"
+    )]
+    pub counts: ::buffa::alloc::vec::Vec<i32>,
+    /// Field 4: `exemplars`
+    #[serde(
+        rename = "exemplars",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_empty_vec",
+        deserialize_with = "::buffa::json_helpers::null_as_default"
+    )]
+    pub exemplars: ::buffa::alloc::vec::Vec<Exemplar>,
+}
+impl ::core::fmt::Debug for HeatmapSlot {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        f.debug_struct("HeatmapSlot")
+            .field("timestamp", &self.timestamp)
+            .field("y_min", &self.y_min)
+            .field("counts", &self.counts)
+            .field("exemplars", &self.exemplars)
+            .finish()
+    }
+}
+impl HeatmapSlot {
+    /// Protobuf type URL for this message, for use with `Any::pack` and
+    /// `Any::unpack_if`.
+    ///
+    /// Format: `type.googleapis.com/<fully.qualified.TypeName>`
+    pub const TYPE_URL: &'static str = "type.googleapis.com/types.v1.HeatmapSlot";
+}
+::buffa::impl_default_instance!(HeatmapSlot);
+impl ::buffa::MessageName for HeatmapSlot {
+    const PACKAGE: &'static str = "types.v1";
+    const NAME: &'static str = "HeatmapSlot";
+    const FULL_NAME: &'static str = "types.v1.HeatmapSlot";
+    const TYPE_URL: &'static str = "type.googleapis.com/types.v1.HeatmapSlot";
+}
+impl ::buffa::Message for HeatmapSlot {
+    /// Returns the total encoded size in bytes.
+    ///
+    /// Accumulates in `u64` (which cannot overflow for in-memory
+    /// data) and saturates to `u32` at return, so a message whose
+    /// encoded size exceeds the 2 GiB protobuf limit yields a value
+    /// above [`::buffa::MAX_MESSAGE_BYTES`] that the encode entry
+    /// points reject, never a silently wrapped size.
+    #[allow(clippy::let_and_return)]
+    fn compute_size(&self, __cache: &mut ::buffa::SizeCache) -> u32 {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        let mut size = 0u64;
+        if self.timestamp != 0i64 {
+            size += 1u64 + ::buffa::types::int64_encoded_len(self.timestamp) as u64;
+        }
+        if !self.y_min.is_empty() {
+            let payload: u64 = self.y_min.len() as u64
+                * ::buffa::types::FIXED64_ENCODED_LEN as u64;
+            size += 1u64 + ::buffa::encoding::varint_len(payload) as u64 + payload;
+        }
+        if !self.counts.is_empty() {
+            let payload: u64 = self
+                .counts
+                .iter()
+                .map(|&v| ::buffa::types::int32_encoded_len(v) as u64)
+                .sum::<u64>();
+            size += 1u64 + ::buffa::encoding::varint_len(payload) as u64 + payload;
+        }
+        for v in &self.exemplars {
+            let __slot = __cache.reserve();
+            let inner_size = v.compute_size(__cache);
+            __cache.set(__slot, inner_size);
+            size
+                += 1u64 + ::buffa::encoding::varint_len(inner_size as u64) as u64
+                    + inner_size as u64;
+        }
+        ::buffa::saturate_size(size)
+    }
+    fn write_to(
+        &self,
+        __cache: &mut ::buffa::SizeCache,
+        buf: &mut impl ::buffa::EncodeSink,
+    ) {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        if self.timestamp != 0i64 {
+            ::buffa::types::put_int64_field(1u32, self.timestamp, buf);
+        }
+        if !self.y_min.is_empty() {
+            let payload: u64 = self.y_min.len() as u64
+                * ::buffa::types::FIXED64_ENCODED_LEN as u64;
+            ::buffa::types::put_len_delimited_header(2u32, payload, buf);
+            for &v in &self.y_min {
+                ::buffa::types::encode_double(v, buf);
+            }
+        }
+        if !self.counts.is_empty() {
+            let payload: u64 = self
+                .counts
+                .iter()
+                .map(|&v| ::buffa::types::int32_encoded_len(v) as u64)
+                .sum::<u64>();
+            ::buffa::types::put_len_delimited_header(3u32, payload, buf);
+            for &v in &self.counts {
+                ::buffa::types::encode_int32(v, buf);
+            }
+        }
+        for v in &self.exemplars {
+            ::buffa::types::put_len_delimited_header(
+                4u32,
+                u64::from(__cache.consume_next()),
+                buf,
+            );
+            v.write_to(__cache, buf);
+        }
+    }
+    fn merge_field(
+        &mut self,
+        tag: ::buffa::encoding::Tag,
+        buf: &mut impl ::buffa::bytes::Buf,
+        ctx: ::buffa::DecodeContext<'_>,
+    ) -> ::core::result::Result<(), ::buffa::DecodeError> {
+        #[allow(unused_imports)]
+        use ::buffa::bytes::Buf as _;
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        match tag.field_number() {
+            1u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.timestamp = ::buffa::types::decode_int64(buf)?;
+            }
+            2u32 => {
+                if tag.wire_type() == ::buffa::encoding::WireType::LengthDelimited {
+                    let len = ::buffa::encoding::decode_varint(buf)?;
+                    let len = usize::try_from(len)
+                        .map_err(|_| ::buffa::DecodeError::MessageTooLarge)?;
+                    if buf.remaining() < len {
+                        return ::core::result::Result::Err(
+                            ::buffa::DecodeError::UnexpectedEof,
+                        );
+                    }
+                    if buf.chunk().len() >= len {
+                        ::buffa::types::extend_packed_double(
+                            &buf.chunk()[..len],
+                            &mut self.y_min,
+                        )?;
+                        buf.advance(len);
+                    } else {
+                        self.y_min.reserve(len / 8usize);
+                        let mut limited = buf.take(len);
+                        while limited.has_remaining() {
+                            self.y_min
+                                .push(::buffa::types::decode_double(&mut limited)?);
+                        }
+                        let leftover = limited.remaining();
+                        if leftover > 0 {
+                            limited.advance(leftover);
+                        }
+                    }
+                } else if tag.wire_type() == ::buffa::encoding::WireType::Fixed64 {
+                    self.y_min.push(::buffa::types::decode_double(buf)?);
+                } else {
+                    return ::core::result::Result::Err(
+                        ::buffa::encoding::wire_type_mismatch(
+                            tag,
+                            ::buffa::encoding::WireType::LengthDelimited,
+                        ),
+                    );
+                }
+            }
+            3u32 => {
+                if tag.wire_type() == ::buffa::encoding::WireType::LengthDelimited {
+                    let len = ::buffa::encoding::decode_varint(buf)?;
+                    let len = usize::try_from(len)
+                        .map_err(|_| ::buffa::DecodeError::MessageTooLarge)?;
+                    if buf.remaining() < len {
+                        return ::core::result::Result::Err(
+                            ::buffa::DecodeError::UnexpectedEof,
+                        );
+                    }
+                    if buf.chunk().len() >= len {
+                        ::buffa::types::extend_packed_int32(
+                            &buf.chunk()[..len],
+                            &mut self.counts,
+                            len,
+                        )?;
+                        buf.advance(len);
+                    } else {
+                        self.counts.reserve(len);
+                        let mut limited = buf.take(len);
+                        while limited.has_remaining() {
+                            self.counts
+                                .push(::buffa::types::decode_int32_packed(&mut limited)?);
+                        }
+                        let leftover = limited.remaining();
+                        if leftover > 0 {
+                            limited.advance(leftover);
+                        }
+                    }
+                } else if tag.wire_type() == ::buffa::encoding::WireType::Varint {
+                    self.counts.push(::buffa::types::decode_int32(buf)?);
+                } else {
+                    return ::core::result::Result::Err(
+                        ::buffa::encoding::wire_type_mismatch(
+                            tag,
+                            ::buffa::encoding::WireType::LengthDelimited,
+                        ),
+                    );
+                }
+            }
+            4u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::LengthDelimited,
+                )?;
+                let mut elem = ::core::default::Default::default();
+                ctx.register_element_memory(
+                    ::buffa::__private::element_footprint(&elem),
+                )?;
+                ::buffa::Message::merge_length_delimited(&mut elem, buf, ctx)?;
+                self.exemplars.push(elem);
+            }
+            _ => {
+                ::buffa::encoding::skip_field_depth(tag, buf, ctx.depth())?;
+            }
+        }
+        ::core::result::Result::Ok(())
+    }
+    fn clear(&mut self) {
+        self.timestamp = 0i64;
+        self.y_min.clear();
+        self.counts.clear();
+        self.exemplars.clear();
+    }
+}
+impl ::buffa::json_helpers::ProtoElemJson for HeatmapSlot {
+    fn serialize_proto_json<S: ::serde::Serializer>(
+        v: &Self,
+        s: S,
+    ) -> ::core::result::Result<S::Ok, S::Error> {
+        ::serde::Serialize::serialize(v, s)
+    }
+    fn deserialize_proto_json<'de, D: ::serde::Deserializer<'de>>(
+        d: D,
+    ) -> ::core::result::Result<Self, D::Error> {
+        <Self as ::serde::Deserialize>::deserialize(d)
+    }
+}
+#[doc(hidden)]
+pub const __HEATMAP_SLOT_JSON_ANY: ::buffa::type_registry::JsonAnyEntry = ::buffa::type_registry::JsonAnyEntry {
+    type_url: "type.googleapis.com/types.v1.HeatmapSlot",
+    to_json: ::buffa::type_registry::any_to_json::<HeatmapSlot>,
+    from_json: ::buffa::type_registry::any_from_json::<HeatmapSlot>,
+    is_wkt: false,
+};
+#[derive(Clone, PartialEq, Default)]
+#[derive(::serde::Serialize, ::serde::Deserialize)]
+#[serde(default)]
+pub struct GetProfileStatsRequest {}
+impl ::core::fmt::Debug for GetProfileStatsRequest {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        f.debug_struct("GetProfileStatsRequest").finish()
+    }
+}
+impl GetProfileStatsRequest {
+    /// Protobuf type URL for this message, for use with `Any::pack` and
+    /// `Any::unpack_if`.
+    ///
+    /// Format: `type.googleapis.com/<fully.qualified.TypeName>`
+    pub const TYPE_URL: &'static str = "type.googleapis.com/types.v1.GetProfileStatsRequest";
+}
+::buffa::impl_default_instance!(GetProfileStatsRequest);
+impl ::buffa::MessageName for GetProfileStatsRequest {
+    const PACKAGE: &'static str = "types.v1";
+    const NAME: &'static str = "GetProfileStatsRequest";
+    const FULL_NAME: &'static str = "types.v1.GetProfileStatsRequest";
+    const TYPE_URL: &'static str = "type.googleapis.com/types.v1.GetProfileStatsRequest";
+}
+impl ::buffa::Message for GetProfileStatsRequest {
+    /// Returns the total encoded size in bytes.
+    ///
+    /// Accumulates in `u64` (which cannot overflow for in-memory
+    /// data) and saturates to `u32` at return, so a message whose
+    /// encoded size exceeds the 2 GiB protobuf limit yields a value
+    /// above [`::buffa::MAX_MESSAGE_BYTES`] that the encode entry
+    /// points reject, never a silently wrapped size.
+    #[allow(clippy::let_and_return)]
+    fn compute_size(&self, _cache: &mut ::buffa::SizeCache) -> u32 {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        let size = 0u64;
+        ::buffa::saturate_size(size)
+    }
+    fn write_to(
+        &self,
+        _cache: &mut ::buffa::SizeCache,
+        _buf: &mut impl ::buffa::EncodeSink,
+    ) {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+    }
+    fn merge_field(
+        &mut self,
+        tag: ::buffa::encoding::Tag,
+        buf: &mut impl ::buffa::bytes::Buf,
+        ctx: ::buffa::DecodeContext<'_>,
+    ) -> ::core::result::Result<(), ::buffa::DecodeError> {
+        #[allow(unused_imports)]
+        use ::buffa::bytes::Buf as _;
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        match tag.field_number() {
+            _ => {
+                ::buffa::encoding::skip_field_depth(tag, buf, ctx.depth())?;
+            }
+        }
+        ::core::result::Result::Ok(())
+    }
+    fn clear(&mut self) {}
+}
+impl ::buffa::json_helpers::ProtoElemJson for GetProfileStatsRequest {
+    fn serialize_proto_json<S: ::serde::Serializer>(
+        v: &Self,
+        s: S,
+    ) -> ::core::result::Result<S::Ok, S::Error> {
+        ::serde::Serialize::serialize(v, s)
+    }
+    fn deserialize_proto_json<'de, D: ::serde::Deserializer<'de>>(
+        d: D,
+    ) -> ::core::result::Result<Self, D::Error> {
+        <Self as ::serde::Deserialize>::deserialize(d)
+    }
+}
+#[doc(hidden)]
+pub const __GET_PROFILE_STATS_REQUEST_JSON_ANY: ::buffa::type_registry::JsonAnyEntry = ::buffa::type_registry::JsonAnyEntry {
+    type_url: "type.googleapis.com/types.v1.GetProfileStatsRequest",
+    to_json: ::buffa::type_registry::any_to_json::<GetProfileStatsRequest>,
+    from_json: ::buffa::type_registry::any_from_json::<GetProfileStatsRequest>,
+    is_wkt: false,
+};
+/// What a tenant has, in milliseconds since the epoch.
+#[derive(Clone, PartialEq, Default)]
+#[derive(::serde::Serialize, ::serde::Deserialize)]
+#[serde(default)]
+pub struct GetProfileStatsResponse {
+    /// Field 1: `data_ingested`
+    #[serde(
+        rename = "dataIngested",
+        alias = "data_ingested",
+        with = "::buffa::json_helpers::proto_bool",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_false"
+    )]
+    pub data_ingested: bool,
+    /// Field 2: `oldest_profile_time`
+    #[serde(
+        rename = "oldestProfileTime",
+        alias = "oldest_profile_time",
+        with = "::buffa::json_helpers::int64",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_zero_i64"
+    )]
+    pub oldest_profile_time: i64,
+    /// Field 3: `newest_profile_time`
+    #[serde(
+        rename = "newestProfileTime",
+        alias = "newest_profile_time",
+        with = "::buffa::json_helpers::int64",
+        skip_serializing_if = "::buffa::json_helpers::skip_if::is_zero_i64"
+    )]
+    pub newest_profile_time: i64,
+}
+impl ::core::fmt::Debug for GetProfileStatsResponse {
+    fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+        f.debug_struct("GetProfileStatsResponse")
+            .field("data_ingested", &self.data_ingested)
+            .field("oldest_profile_time", &self.oldest_profile_time)
+            .field("newest_profile_time", &self.newest_profile_time)
+            .finish()
+    }
+}
+impl GetProfileStatsResponse {
+    /// Protobuf type URL for this message, for use with `Any::pack` and
+    /// `Any::unpack_if`.
+    ///
+    /// Format: `type.googleapis.com/<fully.qualified.TypeName>`
+    pub const TYPE_URL: &'static str = "type.googleapis.com/types.v1.GetProfileStatsResponse";
+}
+::buffa::impl_default_instance!(GetProfileStatsResponse);
+impl ::buffa::MessageName for GetProfileStatsResponse {
+    const PACKAGE: &'static str = "types.v1";
+    const NAME: &'static str = "GetProfileStatsResponse";
+    const FULL_NAME: &'static str = "types.v1.GetProfileStatsResponse";
+    const TYPE_URL: &'static str = "type.googleapis.com/types.v1.GetProfileStatsResponse";
+}
+impl ::buffa::Message for GetProfileStatsResponse {
+    /// Returns the total encoded size in bytes.
+    ///
+    /// Accumulates in `u64` (which cannot overflow for in-memory
+    /// data) and saturates to `u32` at return, so a message whose
+    /// encoded size exceeds the 2 GiB protobuf limit yields a value
+    /// above [`::buffa::MAX_MESSAGE_BYTES`] that the encode entry
+    /// points reject, never a silently wrapped size.
+    #[allow(clippy::let_and_return)]
+    fn compute_size(&self, _cache: &mut ::buffa::SizeCache) -> u32 {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        let mut size = 0u64;
+        if self.data_ingested {
+            size += 1u64 + ::buffa::types::BOOL_ENCODED_LEN as u64;
+        }
+        if self.oldest_profile_time != 0i64 {
+            size
+                += 1u64
+                    + ::buffa::types::int64_encoded_len(self.oldest_profile_time) as u64;
+        }
+        if self.newest_profile_time != 0i64 {
+            size
+                += 1u64
+                    + ::buffa::types::int64_encoded_len(self.newest_profile_time) as u64;
+        }
+        ::buffa::saturate_size(size)
+    }
+    fn write_to(
+        &self,
+        _cache: &mut ::buffa::SizeCache,
+        buf: &mut impl ::buffa::EncodeSink,
+    ) {
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        if self.data_ingested {
+            ::buffa::types::put_bool_field(1u32, self.data_ingested, buf);
+        }
+        if self.oldest_profile_time != 0i64 {
+            ::buffa::types::put_int64_field(2u32, self.oldest_profile_time, buf);
+        }
+        if self.newest_profile_time != 0i64 {
+            ::buffa::types::put_int64_field(3u32, self.newest_profile_time, buf);
+        }
+    }
+    fn merge_field(
+        &mut self,
+        tag: ::buffa::encoding::Tag,
+        buf: &mut impl ::buffa::bytes::Buf,
+        ctx: ::buffa::DecodeContext<'_>,
+    ) -> ::core::result::Result<(), ::buffa::DecodeError> {
+        #[allow(unused_imports)]
+        use ::buffa::bytes::Buf as _;
+        #[allow(unused_imports)]
+        use ::buffa::Enumeration as _;
+        match tag.field_number() {
+            1u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.data_ingested = ::buffa::types::decode_bool(buf)?;
+            }
+            2u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.oldest_profile_time = ::buffa::types::decode_int64(buf)?;
+            }
+            3u32 => {
+                ::buffa::encoding::check_wire_type(
+                    tag,
+                    ::buffa::encoding::WireType::Varint,
+                )?;
+                self.newest_profile_time = ::buffa::types::decode_int64(buf)?;
+            }
+            _ => {
+                ::buffa::encoding::skip_field_depth(tag, buf, ctx.depth())?;
+            }
+        }
+        ::core::result::Result::Ok(())
+    }
+    fn clear(&mut self) {
+        self.data_ingested = false;
+        self.oldest_profile_time = 0i64;
+        self.newest_profile_time = 0i64;
+    }
+}
+impl ::buffa::json_helpers::ProtoElemJson for GetProfileStatsResponse {
+    fn serialize_proto_json<S: ::serde::Serializer>(
+        v: &Self,
+        s: S,
+    ) -> ::core::result::Result<S::Ok, S::Error> {
+        ::serde::Serialize::serialize(v, s)
+    }
+    fn deserialize_proto_json<'de, D: ::serde::Deserializer<'de>>(
+        d: D,
+    ) -> ::core::result::Result<Self, D::Error> {
+        <Self as ::serde::Deserialize>::deserialize(d)
+    }
+}
+#[doc(hidden)]
+pub const __GET_PROFILE_STATS_RESPONSE_JSON_ANY: ::buffa::type_registry::JsonAnyEntry = ::buffa::type_registry::JsonAnyEntry {
+    type_url: "type.googleapis.com/types.v1.GetProfileStatsResponse",
+    to_json: ::buffa::type_registry::any_to_json::<GetProfileStatsResponse>,
+    from_json: ::buffa::type_registry::any_from_json::<GetProfileStatsResponse>,
     is_wkt: false,
 };
 #[allow(
@@ -6342,7 +7035,7 @@ pub mod __buffa {
             >,
             /// Field 3: `frame_filter`
             pub frame_filter: ::buffa::MessageFieldView<
-                super::super::__buffa::view::FrameFilterView<'a>,
+                super::super::__buffa::view::StackFrameFilterView<'a>,
             >,
         }
         impl<'a> ::buffa::MessageView<'a> for StackTraceSelectorView<'a> {
@@ -6423,7 +7116,7 @@ pub mod __buffa {
                             }
                             None => {
                                 view.frame_filter = ::buffa::MessageFieldView::set(
-                                    <super::super::__buffa::view::FrameFilterView as ::buffa::MessageView>::decode_view_ctx(
+                                    <super::super::__buffa::view::StackFrameFilterView as ::buffa::MessageView>::decode_view_ctx(
                                         sub,
                                         __sub_ctx,
                                     )?,
@@ -6494,8 +7187,8 @@ pub mod __buffa {
                     frame_filter: match self.frame_filter.as_option() {
                         Some(v) => {
                             ::buffa::MessageField::<
-                                super::super::FrameFilter,
-                                ::buffa::Inline<super::super::FrameFilter>,
+                                super::super::StackFrameFilter,
+                                ::buffa::Inline<super::super::StackFrameFilter>,
                             >::some(v.to_owned_from_source(__buffa_src)?)
                         }
                         None => ::buffa::MessageField::none(),
@@ -6723,7 +7416,7 @@ pub mod __buffa {
             pub fn frame_filter(
                 &self,
             ) -> &::buffa::MessageFieldView<
-                super::super::__buffa::view::FrameFilterView<'_>,
+                super::super::__buffa::view::StackFrameFilterView<'_>,
             > {
                 &self.0.reborrow().frame_filter
             }
@@ -7285,20 +7978,22 @@ pub mod __buffa {
                 ::serde::Serialize::serialize(&self.0, __s)
             }
         }
-        /// Keeps or drops frames by function name.
+        /// Keeps whole stacks by the functions on them: each of the included ones must be there, none of the excluded ones.
         #[derive(Clone, Debug, Default)]
-        pub struct FrameFilterView<'a> {
+        pub struct StackFrameFilterView<'a> {
             /// Field 1: `include_function_names`
             pub include_function_names: ::buffa::RepeatedView<'a, &'a str>,
             /// Field 2: `exclude_function_names`
             pub exclude_function_names: ::buffa::RepeatedView<'a, &'a str>,
+            /// Patterns fit anywhere in a name.
+            ///
             /// Field 3: `include_function_name_regexes`
             pub include_function_name_regexes: ::buffa::RepeatedView<'a, &'a str>,
             /// Field 4: `exclude_function_name_regexes`
             pub exclude_function_name_regexes: ::buffa::RepeatedView<'a, &'a str>,
         }
-        impl<'a> ::buffa::MessageView<'a> for FrameFilterView<'a> {
-            type Owned = super::super::FrameFilter;
+        impl<'a> ::buffa::MessageView<'a> for StackFrameFilterView<'a> {
+            type Owned = super::super::StackFrameFilter;
             fn decode_view(
                 buf: &'a [u8],
             ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
@@ -7386,7 +8081,7 @@ pub mod __buffa {
             fn to_owned_message(
                 &self,
             ) -> ::core::result::Result<
-                super::super::FrameFilter,
+                super::super::StackFrameFilter,
                 ::buffa::DecodeError,
             > {
                 self.to_owned_from_source(None)
@@ -7396,13 +8091,13 @@ pub mod __buffa {
                 &self,
                 __buffa_src: ::core::option::Option<&::buffa::bytes::Bytes>,
             ) -> ::core::result::Result<
-                super::super::FrameFilter,
+                super::super::StackFrameFilter,
                 ::buffa::DecodeError,
             > {
                 #[allow(unused_imports)]
                 use ::buffa::alloc::string::ToString as _;
                 let _ = __buffa_src;
-                ::core::result::Result::Ok(super::super::FrameFilter {
+                ::core::result::Result::Ok(super::super::StackFrameFilter {
                     include_function_names: self
                         .include_function_names
                         .iter()
@@ -7427,7 +8122,7 @@ pub mod __buffa {
                 })
             }
         }
-        impl<'a> ::buffa::ViewEncode<'a> for FrameFilterView<'a> {
+        impl<'a> ::buffa::ViewEncode<'a> for StackFrameFilterView<'a> {
             #[allow(clippy::needless_borrow, clippy::let_and_return)]
             fn compute_size(&self, _cache: &mut ::buffa::SizeCache) -> u32 {
                 #[allow(unused_imports)]
@@ -7480,7 +8175,7 @@ pub mod __buffa {
         /// fields depends on default-omission rules; serializers that require
         /// known map lengths (e.g. `bincode`) will return a runtime error.
         /// Use the owned message type for those formats.
-        impl<'__a> ::serde::Serialize for FrameFilterView<'__a> {
+        impl<'__a> ::serde::Serialize for StackFrameFilterView<'__a> {
             fn serialize<__S: ::serde::Serializer>(
                 &self,
                 __s: __S,
@@ -7518,22 +8213,24 @@ pub mod __buffa {
                 __map.end()
             }
         }
-        impl<'a> ::buffa::MessageName for FrameFilterView<'a> {
+        impl<'a> ::buffa::MessageName for StackFrameFilterView<'a> {
             const PACKAGE: &'static str = "types.v1";
-            const NAME: &'static str = "FrameFilter";
-            const FULL_NAME: &'static str = "types.v1.FrameFilter";
-            const TYPE_URL: &'static str = "type.googleapis.com/types.v1.FrameFilter";
+            const NAME: &'static str = "StackFrameFilter";
+            const FULL_NAME: &'static str = "types.v1.StackFrameFilter";
+            const TYPE_URL: &'static str = "type.googleapis.com/types.v1.StackFrameFilter";
         }
-        ::buffa::impl_default_view_instance!(FrameFilterView);
-        ::buffa::impl_view_reborrow!(FrameFilterView);
-        /** Self-contained, `'static` owned view of a `FrameFilter` message.
+        ::buffa::impl_default_view_instance!(StackFrameFilterView);
+        ::buffa::impl_view_reborrow!(StackFrameFilterView);
+        /** Self-contained, `'static` owned view of a `StackFrameFilter` message.
 
- Wraps [`::buffa::OwnedView`]`<`[`FrameFilterView`]`<'static>>`: the decoded view and the [`::buffa::bytes::Bytes`] buffer it borrows from travel together, so the handle is `'static` and `Send + Sync` — suitable for async handlers, spawned tasks, and anywhere a `'static` bound is required.
+ Wraps [`::buffa::OwnedView`]`<`[`StackFrameFilterView`]`<'static>>`: the decoded view and the [`::buffa::bytes::Bytes`] buffer it borrows from travel together, so the handle is `'static` and `Send + Sync` — suitable for async handlers, spawned tasks, and anywhere a `'static` bound is required.
 
- Field accessors return borrows tied to `&self`. Use [`Self::view`] to get the full [`FrameFilterView`] when you need struct patterns, iteration helpers, or to pass the view to lifetime-parameterised code.*/
+ Field accessors return borrows tied to `&self`. Use [`Self::view`] to get the full [`StackFrameFilterView`] when you need struct patterns, iteration helpers, or to pass the view to lifetime-parameterised code.*/
         #[derive(Clone, Debug)]
-        pub struct FrameFilterOwnedView(::buffa::OwnedView<FrameFilterView<'static>>);
-        impl FrameFilterOwnedView {
+        pub struct StackFrameFilterOwnedView(
+            ::buffa::OwnedView<StackFrameFilterView<'static>>,
+        );
+        impl StackFrameFilterOwnedView {
             /// Decode an owned view from a [`::buffa::bytes::Bytes`] buffer.
             ///
             /// The view borrows directly from the buffer's data; the buffer is
@@ -7547,7 +8244,7 @@ pub mod __buffa {
                 bytes: ::buffa::bytes::Bytes,
             ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
                 ::core::result::Result::Ok(
-                    FrameFilterOwnedView(::buffa::OwnedView::decode(bytes)?),
+                    StackFrameFilterOwnedView(::buffa::OwnedView::decode(bytes)?),
                 )
             }
             /// Decode with custom [`::buffa::DecodeOptions`] (recursion limit,
@@ -7562,7 +8259,7 @@ pub mod __buffa {
                 opts: &::buffa::DecodeOptions,
             ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
                 ::core::result::Result::Ok(
-                    FrameFilterOwnedView(
+                    StackFrameFilterOwnedView(
                         ::buffa::OwnedView::decode_with_options(bytes, opts)?,
                     ),
                 )
@@ -7576,15 +8273,15 @@ pub mod __buffa {
             /// another [`::buffa::DecodeError`] if the re-encoded bytes are
             /// somehow invalid (should not happen for well-formed messages).
             pub fn from_owned(
-                msg: &super::super::FrameFilter,
+                msg: &super::super::StackFrameFilter,
             ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
                 ::core::result::Result::Ok(
-                    FrameFilterOwnedView(::buffa::OwnedView::from_owned(msg)?),
+                    StackFrameFilterOwnedView(::buffa::OwnedView::from_owned(msg)?),
                 )
             }
-            /// Borrow the full [`FrameFilterView`] with its lifetime tied to `&self`.
+            /// Borrow the full [`StackFrameFilterView`] with its lifetime tied to `&self`.
             #[must_use]
-            pub fn view(&self) -> &FrameFilterView<'_> {
+            pub fn view(&self) -> &StackFrameFilterView<'_> {
                 self.0.reborrow()
             }
             /// Convert to the owned message type.
@@ -7595,7 +8292,7 @@ pub mod __buffa {
             /// whose contract also governs handles converted from a raw
             /// [`::buffa::OwnedView`].
             #[must_use]
-            pub fn to_owned_message(&self) -> super::super::FrameFilter {
+            pub fn to_owned_message(&self) -> super::super::StackFrameFilter {
                 self.0.to_owned_message()
             }
             /// The underlying bytes buffer.
@@ -7618,6 +8315,8 @@ pub mod __buffa {
             pub fn exclude_function_names(&self) -> &::buffa::RepeatedView<'_, &'_ str> {
                 &self.0.reborrow().exclude_function_names
             }
+            /// Patterns fit anywhere in a name.
+            ///
             /// Field 3: `include_function_name_regexes`
             #[must_use]
             pub fn include_function_name_regexes(
@@ -7633,29 +8332,1382 @@ pub mod __buffa {
                 &self.0.reborrow().exclude_function_name_regexes
             }
         }
-        impl ::core::convert::From<::buffa::OwnedView<FrameFilterView<'static>>>
-        for FrameFilterOwnedView {
-            fn from(inner: ::buffa::OwnedView<FrameFilterView<'static>>) -> Self {
-                FrameFilterOwnedView(inner)
+        impl ::core::convert::From<::buffa::OwnedView<StackFrameFilterView<'static>>>
+        for StackFrameFilterOwnedView {
+            fn from(inner: ::buffa::OwnedView<StackFrameFilterView<'static>>) -> Self {
+                StackFrameFilterOwnedView(inner)
             }
         }
-        impl ::core::convert::From<FrameFilterOwnedView>
-        for ::buffa::OwnedView<FrameFilterView<'static>> {
-            fn from(wrapper: FrameFilterOwnedView) -> Self {
+        impl ::core::convert::From<StackFrameFilterOwnedView>
+        for ::buffa::OwnedView<StackFrameFilterView<'static>> {
+            fn from(wrapper: StackFrameFilterOwnedView) -> Self {
                 wrapper.0
             }
         }
-        impl ::core::convert::AsRef<::buffa::OwnedView<FrameFilterView<'static>>>
-        for FrameFilterOwnedView {
-            fn as_ref(&self) -> &::buffa::OwnedView<FrameFilterView<'static>> {
+        impl ::core::convert::AsRef<::buffa::OwnedView<StackFrameFilterView<'static>>>
+        for StackFrameFilterOwnedView {
+            fn as_ref(&self) -> &::buffa::OwnedView<StackFrameFilterView<'static>> {
                 &self.0
             }
         }
-        impl ::buffa::HasMessageView for super::super::FrameFilter {
-            type View<'a> = FrameFilterView<'a>;
-            type ViewHandle = FrameFilterOwnedView;
+        impl ::buffa::HasMessageView for super::super::StackFrameFilter {
+            type View<'a> = StackFrameFilterView<'a>;
+            type ViewHandle = StackFrameFilterOwnedView;
         }
-        impl ::serde::Serialize for FrameFilterOwnedView {
+        impl ::serde::Serialize for StackFrameFilterOwnedView {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                ::serde::Serialize::serialize(&self.0, __s)
+            }
+        }
+        /// One group of a heat map.
+        #[derive(Clone, Debug, Default)]
+        pub struct HeatmapSeriesView<'a> {
+            /// Field 1: `labels`
+            pub labels: ::buffa::RepeatedView<
+                'a,
+                super::super::__buffa::view::LabelPairView<'a>,
+            >,
+            /// Field 2: `slots`
+            pub slots: ::buffa::RepeatedView<
+                'a,
+                super::super::__buffa::view::HeatmapSlotView<'a>,
+            >,
+        }
+        impl<'a> ::buffa::MessageView<'a> for HeatmapSeriesView<'a> {
+            type Owned = super::super::HeatmapSeries;
+            fn decode_view(
+                buf: &'a [u8],
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                let __limit = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_UNKNOWN_FIELD_LIMIT,
+                );
+                let __elem = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_ELEMENT_MEMORY_LIMIT,
+                );
+                <Self as ::buffa::MessageView>::decode_view_ctx(
+                    buf,
+                    ::buffa::DecodeContext::new(::buffa::RECURSION_LIMIT, &__limit)
+                        .with_element_memory(&__elem),
+                )
+            }
+            fn decode_view_with_ctx(
+                buf: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                <Self as ::buffa::MessageView>::decode_view_ctx(buf, ctx)
+            }
+            #[inline]
+            fn merge_view_field(
+                &mut self,
+                tag: ::buffa::encoding::Tag,
+                cur: &'a [u8],
+                _before_tag: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<&'a [u8], ::buffa::DecodeError> {
+                let _ = ctx;
+                #[allow(unused_variables)]
+                let view = self;
+                let mut cur = cur;
+                match tag.field_number() {
+                    1u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::LengthDelimited,
+                        )?;
+                        let __sub_ctx = ctx.descend()?;
+                        let sub = ::buffa::types::borrow_bytes(&mut cur)?;
+                        ctx.register_element_memory(
+                            ::core::mem::size_of::<
+                                super::super::__buffa::view::LabelPairView,
+                            >(),
+                        )?;
+                        view.labels
+                            .push(
+                                <super::super::__buffa::view::LabelPairView as ::buffa::MessageView>::decode_view_ctx(
+                                    sub,
+                                    __sub_ctx,
+                                )?,
+                            );
+                    }
+                    2u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::LengthDelimited,
+                        )?;
+                        let __sub_ctx = ctx.descend()?;
+                        let sub = ::buffa::types::borrow_bytes(&mut cur)?;
+                        ctx.register_element_memory(
+                            ::core::mem::size_of::<
+                                super::super::__buffa::view::HeatmapSlotView,
+                            >(),
+                        )?;
+                        view.slots
+                            .push(
+                                <super::super::__buffa::view::HeatmapSlotView as ::buffa::MessageView>::decode_view_ctx(
+                                    sub,
+                                    __sub_ctx,
+                                )?,
+                            );
+                    }
+                    _ => {
+                        ::buffa::encoding::skip_field_depth(tag, &mut cur, ctx.depth())?;
+                    }
+                }
+                ::core::result::Result::Ok(cur)
+            }
+            fn to_owned_message(
+                &self,
+            ) -> ::core::result::Result<
+                super::super::HeatmapSeries,
+                ::buffa::DecodeError,
+            > {
+                self.to_owned_from_source(None)
+            }
+            #[allow(clippy::useless_conversion, clippy::needless_update)]
+            fn to_owned_from_source(
+                &self,
+                __buffa_src: ::core::option::Option<&::buffa::bytes::Bytes>,
+            ) -> ::core::result::Result<
+                super::super::HeatmapSeries,
+                ::buffa::DecodeError,
+            > {
+                #[allow(unused_imports)]
+                use ::buffa::alloc::string::ToString as _;
+                let _ = __buffa_src;
+                ::core::result::Result::Ok(super::super::HeatmapSeries {
+                    labels: self
+                        .labels
+                        .iter()
+                        .map(|v| v.to_owned_from_source(__buffa_src))
+                        .collect::<::core::result::Result<_, ::buffa::DecodeError>>()?,
+                    slots: self
+                        .slots
+                        .iter()
+                        .map(|v| v.to_owned_from_source(__buffa_src))
+                        .collect::<::core::result::Result<_, ::buffa::DecodeError>>()?,
+                    ..::core::default::Default::default()
+                })
+            }
+        }
+        impl<'a> ::buffa::ViewEncode<'a> for HeatmapSeriesView<'a> {
+            #[allow(clippy::needless_borrow, clippy::let_and_return)]
+            fn compute_size(&self, __cache: &mut ::buffa::SizeCache) -> u32 {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                let mut size = 0u64;
+                for v in &self.labels {
+                    let __slot = __cache.reserve();
+                    let inner_size = v.compute_size(__cache);
+                    __cache.set(__slot, inner_size);
+                    size
+                        += 1u64 + ::buffa::encoding::varint_len(inner_size as u64) as u64
+                            + inner_size as u64;
+                }
+                for v in &self.slots {
+                    let __slot = __cache.reserve();
+                    let inner_size = v.compute_size(__cache);
+                    __cache.set(__slot, inner_size);
+                    size
+                        += 1u64 + ::buffa::encoding::varint_len(inner_size as u64) as u64
+                            + inner_size as u64;
+                }
+                ::buffa::saturate_size(size)
+            }
+            #[allow(clippy::needless_borrow)]
+            fn write_to(
+                &self,
+                __cache: &mut ::buffa::SizeCache,
+                buf: &mut impl ::buffa::EncodeSink,
+            ) {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                for v in &self.labels {
+                    ::buffa::types::put_len_delimited_header(
+                        1u32,
+                        u64::from(__cache.consume_next()),
+                        buf,
+                    );
+                    v.write_to(__cache, buf);
+                }
+                for v in &self.slots {
+                    ::buffa::types::put_len_delimited_header(
+                        2u32,
+                        u64::from(__cache.consume_next()),
+                        buf,
+                    );
+                    v.write_to(__cache, buf);
+                }
+            }
+        }
+        /// Serializes this view as protobuf JSON.
+        ///
+        /// Implicit-presence fields with default values are omitted, `required`
+        /// fields are always emitted, explicit-presence (`optional`) fields are
+        /// emitted only when set, bytes fields are base64-encoded, and enum
+        /// values are their proto name strings.
+        ///
+        /// This impl uses `serialize_map(None)` because the number of emitted
+        /// fields depends on default-omission rules; serializers that require
+        /// known map lengths (e.g. `bincode`) will return a runtime error.
+        /// Use the owned message type for those formats.
+        impl<'__a> ::serde::Serialize for HeatmapSeriesView<'__a> {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                use ::serde::ser::SerializeMap as _;
+                let mut __map = __s.serialize_map(::core::option::Option::None)?;
+                if !self.labels.is_empty() {
+                    __map.serialize_entry("labels", &*self.labels)?;
+                }
+                if !self.slots.is_empty() {
+                    __map.serialize_entry("slots", &*self.slots)?;
+                }
+                __map.end()
+            }
+        }
+        impl<'a> ::buffa::MessageName for HeatmapSeriesView<'a> {
+            const PACKAGE: &'static str = "types.v1";
+            const NAME: &'static str = "HeatmapSeries";
+            const FULL_NAME: &'static str = "types.v1.HeatmapSeries";
+            const TYPE_URL: &'static str = "type.googleapis.com/types.v1.HeatmapSeries";
+        }
+        ::buffa::impl_default_view_instance!(HeatmapSeriesView);
+        ::buffa::impl_view_reborrow!(HeatmapSeriesView);
+        /** Self-contained, `'static` owned view of a `HeatmapSeries` message.
+
+ Wraps [`::buffa::OwnedView`]`<`[`HeatmapSeriesView`]`<'static>>`: the decoded view and the [`::buffa::bytes::Bytes`] buffer it borrows from travel together, so the handle is `'static` and `Send + Sync` — suitable for async handlers, spawned tasks, and anywhere a `'static` bound is required.
+
+ Field accessors return borrows tied to `&self`. Use [`Self::view`] to get the full [`HeatmapSeriesView`] when you need struct patterns, iteration helpers, or to pass the view to lifetime-parameterised code.*/
+        #[derive(Clone, Debug)]
+        pub struct HeatmapSeriesOwnedView(
+            ::buffa::OwnedView<HeatmapSeriesView<'static>>,
+        );
+        impl HeatmapSeriesOwnedView {
+            /// Decode an owned view from a [`::buffa::bytes::Bytes`] buffer.
+            ///
+            /// The view borrows directly from the buffer's data; the buffer is
+            /// retained inside the returned handle.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer contains invalid
+            /// protobuf data.
+            pub fn decode(
+                bytes: ::buffa::bytes::Bytes,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    HeatmapSeriesOwnedView(::buffa::OwnedView::decode(bytes)?),
+                )
+            }
+            /// Decode with custom [`::buffa::DecodeOptions`] (recursion limit,
+            /// max message size).
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer is invalid or
+            /// exceeds the configured limits.
+            pub fn decode_with_options(
+                bytes: ::buffa::bytes::Bytes,
+                opts: &::buffa::DecodeOptions,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    HeatmapSeriesOwnedView(
+                        ::buffa::OwnedView::decode_with_options(bytes, opts)?,
+                    ),
+                )
+            }
+            /// Build from an owned message via an encode → decode round-trip.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError::MessageTooLarge`] if the
+            /// message's encoded size exceeds the 2 GiB protobuf limit, or
+            /// another [`::buffa::DecodeError`] if the re-encoded bytes are
+            /// somehow invalid (should not happen for well-formed messages).
+            pub fn from_owned(
+                msg: &super::super::HeatmapSeries,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    HeatmapSeriesOwnedView(::buffa::OwnedView::from_owned(msg)?),
+                )
+            }
+            /// Borrow the full [`HeatmapSeriesView`] with its lifetime tied to `&self`.
+            #[must_use]
+            pub fn view(&self) -> &HeatmapSeriesView<'_> {
+                self.0.reborrow()
+            }
+            /// Convert to the owned message type.
+            ///
+            /// Infallible: this type's constructors wire-decode their
+            /// buffer, and a view produced by wire decoding always
+            /// converts. Delegates to [`::buffa::OwnedView::to_owned_message`],
+            /// whose contract also governs handles converted from a raw
+            /// [`::buffa::OwnedView`].
+            #[must_use]
+            pub fn to_owned_message(&self) -> super::super::HeatmapSeries {
+                self.0.to_owned_message()
+            }
+            /// The underlying bytes buffer.
+            #[must_use]
+            pub fn bytes(&self) -> &::buffa::bytes::Bytes {
+                self.0.bytes()
+            }
+            /// Consume the handle, returning the underlying bytes buffer.
+            #[must_use]
+            pub fn into_bytes(self) -> ::buffa::bytes::Bytes {
+                self.0.into_bytes()
+            }
+            /// Field 1: `labels`
+            #[must_use]
+            pub fn labels(
+                &self,
+            ) -> &::buffa::RepeatedView<
+                '_,
+                super::super::__buffa::view::LabelPairView<'_>,
+            > {
+                &self.0.reborrow().labels
+            }
+            /// Field 2: `slots`
+            #[must_use]
+            pub fn slots(
+                &self,
+            ) -> &::buffa::RepeatedView<
+                '_,
+                super::super::__buffa::view::HeatmapSlotView<'_>,
+            > {
+                &self.0.reborrow().slots
+            }
+        }
+        impl ::core::convert::From<::buffa::OwnedView<HeatmapSeriesView<'static>>>
+        for HeatmapSeriesOwnedView {
+            fn from(inner: ::buffa::OwnedView<HeatmapSeriesView<'static>>) -> Self {
+                HeatmapSeriesOwnedView(inner)
+            }
+        }
+        impl ::core::convert::From<HeatmapSeriesOwnedView>
+        for ::buffa::OwnedView<HeatmapSeriesView<'static>> {
+            fn from(wrapper: HeatmapSeriesOwnedView) -> Self {
+                wrapper.0
+            }
+        }
+        impl ::core::convert::AsRef<::buffa::OwnedView<HeatmapSeriesView<'static>>>
+        for HeatmapSeriesOwnedView {
+            fn as_ref(&self) -> &::buffa::OwnedView<HeatmapSeriesView<'static>> {
+                &self.0
+            }
+        }
+        impl ::buffa::HasMessageView for super::super::HeatmapSeries {
+            type View<'a> = HeatmapSeriesView<'a>;
+            type ViewHandle = HeatmapSeriesOwnedView;
+        }
+        impl ::serde::Serialize for HeatmapSeriesOwnedView {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                ::serde::Serialize::serialize(&self.0, __s)
+            }
+        }
+        /// One step of a heat map, named by its end: cells that hold something, by their lower ends.
+        #[derive(Clone, Debug, Default)]
+        pub struct HeatmapSlotView<'a> {
+            /// Field 1: `timestamp`
+            pub timestamp: i64,
+            /// Field 2: `y_min`
+            pub y_min: ::buffa::RepeatedView<'a, f64>,
+            /// Field 3: `counts`
+            pub counts: ::buffa::RepeatedView<'a, i32>,
+            /// Field 4: `exemplars`
+            pub exemplars: ::buffa::RepeatedView<
+                'a,
+                super::super::__buffa::view::ExemplarView<'a>,
+            >,
+        }
+        impl<'a> ::buffa::MessageView<'a> for HeatmapSlotView<'a> {
+            type Owned = super::super::HeatmapSlot;
+            fn decode_view(
+                buf: &'a [u8],
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                let __limit = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_UNKNOWN_FIELD_LIMIT,
+                );
+                let __elem = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_ELEMENT_MEMORY_LIMIT,
+                );
+                <Self as ::buffa::MessageView>::decode_view_ctx(
+                    buf,
+                    ::buffa::DecodeContext::new(::buffa::RECURSION_LIMIT, &__limit)
+                        .with_element_memory(&__elem),
+                )
+            }
+            fn decode_view_with_ctx(
+                buf: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                <Self as ::buffa::MessageView>::decode_view_ctx(buf, ctx)
+            }
+            #[inline]
+            fn merge_view_field(
+                &mut self,
+                tag: ::buffa::encoding::Tag,
+                cur: &'a [u8],
+                _before_tag: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<&'a [u8], ::buffa::DecodeError> {
+                let _ = ctx;
+                #[allow(unused_variables)]
+                let view = self;
+                let mut cur = cur;
+                match tag.field_number() {
+                    1u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.timestamp = ::buffa::types::decode_int64(&mut cur)?;
+                    }
+                    2u32 => {
+                        if tag.wire_type()
+                            == ::buffa::encoding::WireType::LengthDelimited
+                        {
+                            let payload = ::buffa::types::borrow_bytes(&mut cur)?;
+                            ::buffa::types::extend_packed_double(
+                                payload,
+                                view.y_min.as_mut_vec(),
+                            )?;
+                        } else if tag.wire_type() == ::buffa::encoding::WireType::Fixed64
+                        {
+                            view.y_min.push(::buffa::types::decode_double(&mut cur)?);
+                        } else {
+                            return Err(
+                                ::buffa::encoding::wire_type_mismatch(
+                                    tag,
+                                    ::buffa::encoding::WireType::LengthDelimited,
+                                ),
+                            );
+                        }
+                    }
+                    3u32 => {
+                        if tag.wire_type()
+                            == ::buffa::encoding::WireType::LengthDelimited
+                        {
+                            let payload = ::buffa::types::borrow_bytes(&mut cur)?;
+                            ::buffa::types::extend_packed_int32(
+                                payload,
+                                view.counts.as_mut_vec(),
+                                ::buffa::encoding::count_varints(payload),
+                            )?;
+                        } else if tag.wire_type() == ::buffa::encoding::WireType::Varint
+                        {
+                            view.counts.push(::buffa::types::decode_int32(&mut cur)?);
+                        } else {
+                            return Err(
+                                ::buffa::encoding::wire_type_mismatch(
+                                    tag,
+                                    ::buffa::encoding::WireType::LengthDelimited,
+                                ),
+                            );
+                        }
+                    }
+                    4u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::LengthDelimited,
+                        )?;
+                        let __sub_ctx = ctx.descend()?;
+                        let sub = ::buffa::types::borrow_bytes(&mut cur)?;
+                        ctx.register_element_memory(
+                            ::core::mem::size_of::<
+                                super::super::__buffa::view::ExemplarView,
+                            >(),
+                        )?;
+                        view.exemplars
+                            .push(
+                                <super::super::__buffa::view::ExemplarView as ::buffa::MessageView>::decode_view_ctx(
+                                    sub,
+                                    __sub_ctx,
+                                )?,
+                            );
+                    }
+                    _ => {
+                        ::buffa::encoding::skip_field_depth(tag, &mut cur, ctx.depth())?;
+                    }
+                }
+                ::core::result::Result::Ok(cur)
+            }
+            fn to_owned_message(
+                &self,
+            ) -> ::core::result::Result<
+                super::super::HeatmapSlot,
+                ::buffa::DecodeError,
+            > {
+                self.to_owned_from_source(None)
+            }
+            #[allow(clippy::useless_conversion, clippy::needless_update)]
+            fn to_owned_from_source(
+                &self,
+                __buffa_src: ::core::option::Option<&::buffa::bytes::Bytes>,
+            ) -> ::core::result::Result<
+                super::super::HeatmapSlot,
+                ::buffa::DecodeError,
+            > {
+                #[allow(unused_imports)]
+                use ::buffa::alloc::string::ToString as _;
+                let _ = __buffa_src;
+                ::core::result::Result::Ok(super::super::HeatmapSlot {
+                    timestamp: self.timestamp,
+                    y_min: self.y_min.to_vec(),
+                    counts: self.counts.to_vec(),
+                    exemplars: self
+                        .exemplars
+                        .iter()
+                        .map(|v| v.to_owned_from_source(__buffa_src))
+                        .collect::<::core::result::Result<_, ::buffa::DecodeError>>()?,
+                    ..::core::default::Default::default()
+                })
+            }
+        }
+        impl<'a> ::buffa::ViewEncode<'a> for HeatmapSlotView<'a> {
+            #[allow(clippy::needless_borrow, clippy::let_and_return)]
+            fn compute_size(&self, __cache: &mut ::buffa::SizeCache) -> u32 {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                let mut size = 0u64;
+                if self.timestamp != 0i64 {
+                    size
+                        += 1u64
+                            + ::buffa::types::int64_encoded_len(self.timestamp) as u64;
+                }
+                if !self.y_min.is_empty() {
+                    let payload: u64 = self.y_min.len() as u64
+                        * ::buffa::types::FIXED64_ENCODED_LEN as u64;
+                    size
+                        += 1u64 + ::buffa::encoding::varint_len(payload) as u64
+                            + payload;
+                }
+                if !self.counts.is_empty() {
+                    let payload: u64 = self
+                        .counts
+                        .iter()
+                        .map(|&v| ::buffa::types::int32_encoded_len(v) as u64)
+                        .sum::<u64>();
+                    size
+                        += 1u64 + ::buffa::encoding::varint_len(payload) as u64
+                            + payload;
+                }
+                for v in &self.exemplars {
+                    let __slot = __cache.reserve();
+                    let inner_size = v.compute_size(__cache);
+                    __cache.set(__slot, inner_size);
+                    size
+                        += 1u64 + ::buffa::encoding::varint_len(inner_size as u64) as u64
+                            + inner_size as u64;
+                }
+                ::buffa::saturate_size(size)
+            }
+            #[allow(clippy::needless_borrow)]
+            fn write_to(
+                &self,
+                __cache: &mut ::buffa::SizeCache,
+                buf: &mut impl ::buffa::EncodeSink,
+            ) {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                if self.timestamp != 0i64 {
+                    ::buffa::types::put_int64_field(1u32, self.timestamp, buf);
+                }
+                if !self.y_min.is_empty() {
+                    let payload: u64 = self.y_min.len() as u64
+                        * ::buffa::types::FIXED64_ENCODED_LEN as u64;
+                    ::buffa::types::put_len_delimited_header(2u32, payload, buf);
+                    for &v in &self.y_min {
+                        ::buffa::types::encode_double(v, buf);
+                    }
+                }
+                if !self.counts.is_empty() {
+                    let payload: u64 = self
+                        .counts
+                        .iter()
+                        .map(|&v| ::buffa::types::int32_encoded_len(v) as u64)
+                        .sum::<u64>();
+                    ::buffa::types::put_len_delimited_header(3u32, payload, buf);
+                    for &v in &self.counts {
+                        ::buffa::types::encode_int32(v, buf);
+                    }
+                }
+                for v in &self.exemplars {
+                    ::buffa::types::put_len_delimited_header(
+                        4u32,
+                        u64::from(__cache.consume_next()),
+                        buf,
+                    );
+                    v.write_to(__cache, buf);
+                }
+            }
+        }
+        /// Serializes this view as protobuf JSON.
+        ///
+        /// Implicit-presence fields with default values are omitted, `required`
+        /// fields are always emitted, explicit-presence (`optional`) fields are
+        /// emitted only when set, bytes fields are base64-encoded, and enum
+        /// values are their proto name strings.
+        ///
+        /// This impl uses `serialize_map(None)` because the number of emitted
+        /// fields depends on default-omission rules; serializers that require
+        /// known map lengths (e.g. `bincode`) will return a runtime error.
+        /// Use the owned message type for those formats.
+        impl<'__a> ::serde::Serialize for HeatmapSlotView<'__a> {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                use ::serde::ser::SerializeMap as _;
+                let mut __map = __s.serialize_map(::core::option::Option::None)?;
+                if !::buffa::json_helpers::skip_if::is_zero_i64(&self.timestamp) {
+                    __map
+                        .serialize_entry(
+                            "timestamp",
+                            &::buffa::json_helpers::ProtoJson(&self.timestamp),
+                        )?;
+                }
+                if !self.y_min.is_empty() {
+                    __map
+                        .serialize_entry(
+                            "yMin",
+                            &::buffa::json_helpers::RepeatedJson(&self.y_min),
+                        )?;
+                }
+                if !self.counts.is_empty() {
+                    __map
+                        .serialize_entry(
+                            "counts",
+                            &::buffa::json_helpers::RepeatedJson(&self.counts),
+                        )?;
+                }
+                if !self.exemplars.is_empty() {
+                    __map.serialize_entry("exemplars", &*self.exemplars)?;
+                }
+                __map.end()
+            }
+        }
+        impl<'a> ::buffa::MessageName for HeatmapSlotView<'a> {
+            const PACKAGE: &'static str = "types.v1";
+            const NAME: &'static str = "HeatmapSlot";
+            const FULL_NAME: &'static str = "types.v1.HeatmapSlot";
+            const TYPE_URL: &'static str = "type.googleapis.com/types.v1.HeatmapSlot";
+        }
+        ::buffa::impl_default_view_instance!(HeatmapSlotView);
+        ::buffa::impl_view_reborrow!(HeatmapSlotView);
+        /** Self-contained, `'static` owned view of a `HeatmapSlot` message.
+
+ Wraps [`::buffa::OwnedView`]`<`[`HeatmapSlotView`]`<'static>>`: the decoded view and the [`::buffa::bytes::Bytes`] buffer it borrows from travel together, so the handle is `'static` and `Send + Sync` — suitable for async handlers, spawned tasks, and anywhere a `'static` bound is required.
+
+ Field accessors return borrows tied to `&self`. Use [`Self::view`] to get the full [`HeatmapSlotView`] when you need struct patterns, iteration helpers, or to pass the view to lifetime-parameterised code.*/
+        #[derive(Clone, Debug)]
+        pub struct HeatmapSlotOwnedView(::buffa::OwnedView<HeatmapSlotView<'static>>);
+        impl HeatmapSlotOwnedView {
+            /// Decode an owned view from a [`::buffa::bytes::Bytes`] buffer.
+            ///
+            /// The view borrows directly from the buffer's data; the buffer is
+            /// retained inside the returned handle.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer contains invalid
+            /// protobuf data.
+            pub fn decode(
+                bytes: ::buffa::bytes::Bytes,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    HeatmapSlotOwnedView(::buffa::OwnedView::decode(bytes)?),
+                )
+            }
+            /// Decode with custom [`::buffa::DecodeOptions`] (recursion limit,
+            /// max message size).
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer is invalid or
+            /// exceeds the configured limits.
+            pub fn decode_with_options(
+                bytes: ::buffa::bytes::Bytes,
+                opts: &::buffa::DecodeOptions,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    HeatmapSlotOwnedView(
+                        ::buffa::OwnedView::decode_with_options(bytes, opts)?,
+                    ),
+                )
+            }
+            /// Build from an owned message via an encode → decode round-trip.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError::MessageTooLarge`] if the
+            /// message's encoded size exceeds the 2 GiB protobuf limit, or
+            /// another [`::buffa::DecodeError`] if the re-encoded bytes are
+            /// somehow invalid (should not happen for well-formed messages).
+            pub fn from_owned(
+                msg: &super::super::HeatmapSlot,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    HeatmapSlotOwnedView(::buffa::OwnedView::from_owned(msg)?),
+                )
+            }
+            /// Borrow the full [`HeatmapSlotView`] with its lifetime tied to `&self`.
+            #[must_use]
+            pub fn view(&self) -> &HeatmapSlotView<'_> {
+                self.0.reborrow()
+            }
+            /// Convert to the owned message type.
+            ///
+            /// Infallible: this type's constructors wire-decode their
+            /// buffer, and a view produced by wire decoding always
+            /// converts. Delegates to [`::buffa::OwnedView::to_owned_message`],
+            /// whose contract also governs handles converted from a raw
+            /// [`::buffa::OwnedView`].
+            #[must_use]
+            pub fn to_owned_message(&self) -> super::super::HeatmapSlot {
+                self.0.to_owned_message()
+            }
+            /// The underlying bytes buffer.
+            #[must_use]
+            pub fn bytes(&self) -> &::buffa::bytes::Bytes {
+                self.0.bytes()
+            }
+            /// Consume the handle, returning the underlying bytes buffer.
+            #[must_use]
+            pub fn into_bytes(self) -> ::buffa::bytes::Bytes {
+                self.0.into_bytes()
+            }
+            /// Field 1: `timestamp`
+            #[must_use]
+            pub fn timestamp(&self) -> i64 {
+                self.0.reborrow().timestamp
+            }
+            /// Field 2: `y_min`
+            #[must_use]
+            pub fn y_min(&self) -> &::buffa::RepeatedView<'_, f64> {
+                &self.0.reborrow().y_min
+            }
+            /// Field 3: `counts`
+            #[must_use]
+            pub fn counts(&self) -> &::buffa::RepeatedView<'_, i32> {
+                &self.0.reborrow().counts
+            }
+            /// Field 4: `exemplars`
+            #[must_use]
+            pub fn exemplars(
+                &self,
+            ) -> &::buffa::RepeatedView<
+                '_,
+                super::super::__buffa::view::ExemplarView<'_>,
+            > {
+                &self.0.reborrow().exemplars
+            }
+        }
+        impl ::core::convert::From<::buffa::OwnedView<HeatmapSlotView<'static>>>
+        for HeatmapSlotOwnedView {
+            fn from(inner: ::buffa::OwnedView<HeatmapSlotView<'static>>) -> Self {
+                HeatmapSlotOwnedView(inner)
+            }
+        }
+        impl ::core::convert::From<HeatmapSlotOwnedView>
+        for ::buffa::OwnedView<HeatmapSlotView<'static>> {
+            fn from(wrapper: HeatmapSlotOwnedView) -> Self {
+                wrapper.0
+            }
+        }
+        impl ::core::convert::AsRef<::buffa::OwnedView<HeatmapSlotView<'static>>>
+        for HeatmapSlotOwnedView {
+            fn as_ref(&self) -> &::buffa::OwnedView<HeatmapSlotView<'static>> {
+                &self.0
+            }
+        }
+        impl ::buffa::HasMessageView for super::super::HeatmapSlot {
+            type View<'a> = HeatmapSlotView<'a>;
+            type ViewHandle = HeatmapSlotOwnedView;
+        }
+        impl ::serde::Serialize for HeatmapSlotOwnedView {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                ::serde::Serialize::serialize(&self.0, __s)
+            }
+        }
+        #[derive(Clone, Debug, Default)]
+        pub struct GetProfileStatsRequestView<'a> {
+            #[doc(hidden)]
+            pub __buffa_phantom: ::core::marker::PhantomData<&'a ()>,
+        }
+        impl<'a> ::buffa::MessageView<'a> for GetProfileStatsRequestView<'a> {
+            type Owned = super::super::GetProfileStatsRequest;
+            fn decode_view(
+                buf: &'a [u8],
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                let __limit = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_UNKNOWN_FIELD_LIMIT,
+                );
+                let __elem = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_ELEMENT_MEMORY_LIMIT,
+                );
+                <Self as ::buffa::MessageView>::decode_view_ctx(
+                    buf,
+                    ::buffa::DecodeContext::new(::buffa::RECURSION_LIMIT, &__limit)
+                        .with_element_memory(&__elem),
+                )
+            }
+            fn decode_view_with_ctx(
+                buf: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                <Self as ::buffa::MessageView>::decode_view_ctx(buf, ctx)
+            }
+            #[inline]
+            fn merge_view_field(
+                &mut self,
+                tag: ::buffa::encoding::Tag,
+                cur: &'a [u8],
+                _before_tag: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<&'a [u8], ::buffa::DecodeError> {
+                let _ = ctx;
+                #[allow(unused_variables)]
+                let view = self;
+                let mut cur = cur;
+                match tag.field_number() {
+                    _ => {
+                        ::buffa::encoding::skip_field_depth(tag, &mut cur, ctx.depth())?;
+                    }
+                }
+                ::core::result::Result::Ok(cur)
+            }
+            fn to_owned_message(
+                &self,
+            ) -> ::core::result::Result<
+                super::super::GetProfileStatsRequest,
+                ::buffa::DecodeError,
+            > {
+                self.to_owned_from_source(None)
+            }
+            #[allow(clippy::useless_conversion, clippy::needless_update)]
+            fn to_owned_from_source(
+                &self,
+                __buffa_src: ::core::option::Option<&::buffa::bytes::Bytes>,
+            ) -> ::core::result::Result<
+                super::super::GetProfileStatsRequest,
+                ::buffa::DecodeError,
+            > {
+                #[allow(unused_imports)]
+                use ::buffa::alloc::string::ToString as _;
+                let _ = __buffa_src;
+                ::core::result::Result::Ok(super::super::GetProfileStatsRequest {
+                    ..::core::default::Default::default()
+                })
+            }
+        }
+        impl<'a> ::buffa::ViewEncode<'a> for GetProfileStatsRequestView<'a> {
+            #[allow(clippy::needless_borrow, clippy::let_and_return)]
+            fn compute_size(&self, _cache: &mut ::buffa::SizeCache) -> u32 {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                let size = 0u64;
+                ::buffa::saturate_size(size)
+            }
+            #[allow(clippy::needless_borrow)]
+            fn write_to(
+                &self,
+                _cache: &mut ::buffa::SizeCache,
+                _buf: &mut impl ::buffa::EncodeSink,
+            ) {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+            }
+        }
+        /// Serializes this view as protobuf JSON.
+        ///
+        /// Implicit-presence fields with default values are omitted, `required`
+        /// fields are always emitted, explicit-presence (`optional`) fields are
+        /// emitted only when set, bytes fields are base64-encoded, and enum
+        /// values are their proto name strings.
+        ///
+        /// This impl uses `serialize_map(None)` because the number of emitted
+        /// fields depends on default-omission rules; serializers that require
+        /// known map lengths (e.g. `bincode`) will return a runtime error.
+        /// Use the owned message type for those formats.
+        impl<'__a> ::serde::Serialize for GetProfileStatsRequestView<'__a> {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                use ::serde::ser::SerializeMap as _;
+                let mut __map = __s.serialize_map(::core::option::Option::None)?;
+                __map.end()
+            }
+        }
+        impl<'a> ::buffa::MessageName for GetProfileStatsRequestView<'a> {
+            const PACKAGE: &'static str = "types.v1";
+            const NAME: &'static str = "GetProfileStatsRequest";
+            const FULL_NAME: &'static str = "types.v1.GetProfileStatsRequest";
+            const TYPE_URL: &'static str = "type.googleapis.com/types.v1.GetProfileStatsRequest";
+        }
+        ::buffa::impl_default_view_instance!(GetProfileStatsRequestView);
+        ::buffa::impl_view_reborrow!(GetProfileStatsRequestView);
+        /** Self-contained, `'static` owned view of a `GetProfileStatsRequest` message.
+
+ Wraps [`::buffa::OwnedView`]`<`[`GetProfileStatsRequestView`]`<'static>>`: the decoded view and the [`::buffa::bytes::Bytes`] buffer it borrows from travel together, so the handle is `'static` and `Send + Sync` — suitable for async handlers, spawned tasks, and anywhere a `'static` bound is required.
+
+ Field accessors return borrows tied to `&self`. Use [`Self::view`] to get the full [`GetProfileStatsRequestView`] when you need struct patterns, iteration helpers, or to pass the view to lifetime-parameterised code.*/
+        #[derive(Clone, Debug)]
+        pub struct GetProfileStatsRequestOwnedView(
+            ::buffa::OwnedView<GetProfileStatsRequestView<'static>>,
+        );
+        impl GetProfileStatsRequestOwnedView {
+            /// Decode an owned view from a [`::buffa::bytes::Bytes`] buffer.
+            ///
+            /// The view borrows directly from the buffer's data; the buffer is
+            /// retained inside the returned handle.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer contains invalid
+            /// protobuf data.
+            pub fn decode(
+                bytes: ::buffa::bytes::Bytes,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    GetProfileStatsRequestOwnedView(::buffa::OwnedView::decode(bytes)?),
+                )
+            }
+            /// Decode with custom [`::buffa::DecodeOptions`] (recursion limit,
+            /// max message size).
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer is invalid or
+            /// exceeds the configured limits.
+            pub fn decode_with_options(
+                bytes: ::buffa::bytes::Bytes,
+                opts: &::buffa::DecodeOptions,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    GetProfileStatsRequestOwnedView(
+                        ::buffa::OwnedView::decode_with_options(bytes, opts)?,
+                    ),
+                )
+            }
+            /// Build from an owned message via an encode → decode round-trip.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError::MessageTooLarge`] if the
+            /// message's encoded size exceeds the 2 GiB protobuf limit, or
+            /// another [`::buffa::DecodeError`] if the re-encoded bytes are
+            /// somehow invalid (should not happen for well-formed messages).
+            pub fn from_owned(
+                msg: &super::super::GetProfileStatsRequest,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    GetProfileStatsRequestOwnedView(::buffa::OwnedView::from_owned(msg)?),
+                )
+            }
+            /// Borrow the full [`GetProfileStatsRequestView`] with its lifetime tied to `&self`.
+            #[must_use]
+            pub fn view(&self) -> &GetProfileStatsRequestView<'_> {
+                self.0.reborrow()
+            }
+            /// Convert to the owned message type.
+            ///
+            /// Infallible: this type's constructors wire-decode their
+            /// buffer, and a view produced by wire decoding always
+            /// converts. Delegates to [`::buffa::OwnedView::to_owned_message`],
+            /// whose contract also governs handles converted from a raw
+            /// [`::buffa::OwnedView`].
+            #[must_use]
+            pub fn to_owned_message(&self) -> super::super::GetProfileStatsRequest {
+                self.0.to_owned_message()
+            }
+            /// The underlying bytes buffer.
+            #[must_use]
+            pub fn bytes(&self) -> &::buffa::bytes::Bytes {
+                self.0.bytes()
+            }
+            /// Consume the handle, returning the underlying bytes buffer.
+            #[must_use]
+            pub fn into_bytes(self) -> ::buffa::bytes::Bytes {
+                self.0.into_bytes()
+            }
+        }
+        impl ::core::convert::From<
+            ::buffa::OwnedView<GetProfileStatsRequestView<'static>>,
+        > for GetProfileStatsRequestOwnedView {
+            fn from(
+                inner: ::buffa::OwnedView<GetProfileStatsRequestView<'static>>,
+            ) -> Self {
+                GetProfileStatsRequestOwnedView(inner)
+            }
+        }
+        impl ::core::convert::From<GetProfileStatsRequestOwnedView>
+        for ::buffa::OwnedView<GetProfileStatsRequestView<'static>> {
+            fn from(wrapper: GetProfileStatsRequestOwnedView) -> Self {
+                wrapper.0
+            }
+        }
+        impl ::core::convert::AsRef<
+            ::buffa::OwnedView<GetProfileStatsRequestView<'static>>,
+        > for GetProfileStatsRequestOwnedView {
+            fn as_ref(
+                &self,
+            ) -> &::buffa::OwnedView<GetProfileStatsRequestView<'static>> {
+                &self.0
+            }
+        }
+        impl ::buffa::HasMessageView for super::super::GetProfileStatsRequest {
+            type View<'a> = GetProfileStatsRequestView<'a>;
+            type ViewHandle = GetProfileStatsRequestOwnedView;
+        }
+        impl ::serde::Serialize for GetProfileStatsRequestOwnedView {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                ::serde::Serialize::serialize(&self.0, __s)
+            }
+        }
+        /// What a tenant has, in milliseconds since the epoch.
+        #[derive(Clone, Debug, Default)]
+        pub struct GetProfileStatsResponseView<'a> {
+            /// Field 1: `data_ingested`
+            pub data_ingested: bool,
+            /// Field 2: `oldest_profile_time`
+            pub oldest_profile_time: i64,
+            /// Field 3: `newest_profile_time`
+            pub newest_profile_time: i64,
+            #[doc(hidden)]
+            pub __buffa_phantom: ::core::marker::PhantomData<&'a ()>,
+        }
+        impl<'a> ::buffa::MessageView<'a> for GetProfileStatsResponseView<'a> {
+            type Owned = super::super::GetProfileStatsResponse;
+            fn decode_view(
+                buf: &'a [u8],
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                let __limit = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_UNKNOWN_FIELD_LIMIT,
+                );
+                let __elem = ::core::cell::Cell::new(
+                    ::buffa::DEFAULT_ELEMENT_MEMORY_LIMIT,
+                );
+                <Self as ::buffa::MessageView>::decode_view_ctx(
+                    buf,
+                    ::buffa::DecodeContext::new(::buffa::RECURSION_LIMIT, &__limit)
+                        .with_element_memory(&__elem),
+                )
+            }
+            fn decode_view_with_ctx(
+                buf: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                <Self as ::buffa::MessageView>::decode_view_ctx(buf, ctx)
+            }
+            #[inline]
+            fn merge_view_field(
+                &mut self,
+                tag: ::buffa::encoding::Tag,
+                cur: &'a [u8],
+                _before_tag: &'a [u8],
+                ctx: ::buffa::DecodeContext<'_>,
+            ) -> ::core::result::Result<&'a [u8], ::buffa::DecodeError> {
+                let _ = ctx;
+                #[allow(unused_variables)]
+                let view = self;
+                let mut cur = cur;
+                match tag.field_number() {
+                    1u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.data_ingested = ::buffa::types::decode_bool(&mut cur)?;
+                    }
+                    2u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.oldest_profile_time = ::buffa::types::decode_int64(
+                            &mut cur,
+                        )?;
+                    }
+                    3u32 => {
+                        ::buffa::encoding::check_wire_type(
+                            tag,
+                            ::buffa::encoding::WireType::Varint,
+                        )?;
+                        view.newest_profile_time = ::buffa::types::decode_int64(
+                            &mut cur,
+                        )?;
+                    }
+                    _ => {
+                        ::buffa::encoding::skip_field_depth(tag, &mut cur, ctx.depth())?;
+                    }
+                }
+                ::core::result::Result::Ok(cur)
+            }
+            fn to_owned_message(
+                &self,
+            ) -> ::core::result::Result<
+                super::super::GetProfileStatsResponse,
+                ::buffa::DecodeError,
+            > {
+                self.to_owned_from_source(None)
+            }
+            #[allow(clippy::useless_conversion, clippy::needless_update)]
+            fn to_owned_from_source(
+                &self,
+                __buffa_src: ::core::option::Option<&::buffa::bytes::Bytes>,
+            ) -> ::core::result::Result<
+                super::super::GetProfileStatsResponse,
+                ::buffa::DecodeError,
+            > {
+                #[allow(unused_imports)]
+                use ::buffa::alloc::string::ToString as _;
+                let _ = __buffa_src;
+                ::core::result::Result::Ok(super::super::GetProfileStatsResponse {
+                    data_ingested: self.data_ingested,
+                    oldest_profile_time: self.oldest_profile_time,
+                    newest_profile_time: self.newest_profile_time,
+                    ..::core::default::Default::default()
+                })
+            }
+        }
+        impl<'a> ::buffa::ViewEncode<'a> for GetProfileStatsResponseView<'a> {
+            #[allow(clippy::needless_borrow, clippy::let_and_return)]
+            fn compute_size(&self, _cache: &mut ::buffa::SizeCache) -> u32 {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                let mut size = 0u64;
+                if self.data_ingested {
+                    size += 1u64 + ::buffa::types::BOOL_ENCODED_LEN as u64;
+                }
+                if self.oldest_profile_time != 0i64 {
+                    size
+                        += 1u64
+                            + ::buffa::types::int64_encoded_len(self.oldest_profile_time)
+                                as u64;
+                }
+                if self.newest_profile_time != 0i64 {
+                    size
+                        += 1u64
+                            + ::buffa::types::int64_encoded_len(self.newest_profile_time)
+                                as u64;
+                }
+                ::buffa::saturate_size(size)
+            }
+            #[allow(clippy::needless_borrow)]
+            fn write_to(
+                &self,
+                _cache: &mut ::buffa::SizeCache,
+                buf: &mut impl ::buffa::EncodeSink,
+            ) {
+                #[allow(unused_imports)]
+                use ::buffa::Enumeration as _;
+                if self.data_ingested {
+                    ::buffa::types::put_bool_field(1u32, self.data_ingested, buf);
+                }
+                if self.oldest_profile_time != 0i64 {
+                    ::buffa::types::put_int64_field(2u32, self.oldest_profile_time, buf);
+                }
+                if self.newest_profile_time != 0i64 {
+                    ::buffa::types::put_int64_field(3u32, self.newest_profile_time, buf);
+                }
+            }
+        }
+        /// Serializes this view as protobuf JSON.
+        ///
+        /// Implicit-presence fields with default values are omitted, `required`
+        /// fields are always emitted, explicit-presence (`optional`) fields are
+        /// emitted only when set, bytes fields are base64-encoded, and enum
+        /// values are their proto name strings.
+        ///
+        /// This impl uses `serialize_map(None)` because the number of emitted
+        /// fields depends on default-omission rules; serializers that require
+        /// known map lengths (e.g. `bincode`) will return a runtime error.
+        /// Use the owned message type for those formats.
+        impl<'__a> ::serde::Serialize for GetProfileStatsResponseView<'__a> {
+            fn serialize<__S: ::serde::Serializer>(
+                &self,
+                __s: __S,
+            ) -> ::core::result::Result<__S::Ok, __S::Error> {
+                use ::serde::ser::SerializeMap as _;
+                let mut __map = __s.serialize_map(::core::option::Option::None)?;
+                if self.data_ingested {
+                    __map.serialize_entry("dataIngested", &self.data_ingested)?;
+                }
+                if !::buffa::json_helpers::skip_if::is_zero_i64(
+                    &self.oldest_profile_time,
+                ) {
+                    __map
+                        .serialize_entry(
+                            "oldestProfileTime",
+                            &::buffa::json_helpers::ProtoJson(&self.oldest_profile_time),
+                        )?;
+                }
+                if !::buffa::json_helpers::skip_if::is_zero_i64(
+                    &self.newest_profile_time,
+                ) {
+                    __map
+                        .serialize_entry(
+                            "newestProfileTime",
+                            &::buffa::json_helpers::ProtoJson(&self.newest_profile_time),
+                        )?;
+                }
+                __map.end()
+            }
+        }
+        impl<'a> ::buffa::MessageName for GetProfileStatsResponseView<'a> {
+            const PACKAGE: &'static str = "types.v1";
+            const NAME: &'static str = "GetProfileStatsResponse";
+            const FULL_NAME: &'static str = "types.v1.GetProfileStatsResponse";
+            const TYPE_URL: &'static str = "type.googleapis.com/types.v1.GetProfileStatsResponse";
+        }
+        ::buffa::impl_default_view_instance!(GetProfileStatsResponseView);
+        ::buffa::impl_view_reborrow!(GetProfileStatsResponseView);
+        /** Self-contained, `'static` owned view of a `GetProfileStatsResponse` message.
+
+ Wraps [`::buffa::OwnedView`]`<`[`GetProfileStatsResponseView`]`<'static>>`: the decoded view and the [`::buffa::bytes::Bytes`] buffer it borrows from travel together, so the handle is `'static` and `Send + Sync` — suitable for async handlers, spawned tasks, and anywhere a `'static` bound is required.
+
+ Field accessors return borrows tied to `&self`. Use [`Self::view`] to get the full [`GetProfileStatsResponseView`] when you need struct patterns, iteration helpers, or to pass the view to lifetime-parameterised code.*/
+        #[derive(Clone, Debug)]
+        pub struct GetProfileStatsResponseOwnedView(
+            ::buffa::OwnedView<GetProfileStatsResponseView<'static>>,
+        );
+        impl GetProfileStatsResponseOwnedView {
+            /// Decode an owned view from a [`::buffa::bytes::Bytes`] buffer.
+            ///
+            /// The view borrows directly from the buffer's data; the buffer is
+            /// retained inside the returned handle.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer contains invalid
+            /// protobuf data.
+            pub fn decode(
+                bytes: ::buffa::bytes::Bytes,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    GetProfileStatsResponseOwnedView(::buffa::OwnedView::decode(bytes)?),
+                )
+            }
+            /// Decode with custom [`::buffa::DecodeOptions`] (recursion limit,
+            /// max message size).
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError`] if the buffer is invalid or
+            /// exceeds the configured limits.
+            pub fn decode_with_options(
+                bytes: ::buffa::bytes::Bytes,
+                opts: &::buffa::DecodeOptions,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    GetProfileStatsResponseOwnedView(
+                        ::buffa::OwnedView::decode_with_options(bytes, opts)?,
+                    ),
+                )
+            }
+            /// Build from an owned message via an encode → decode round-trip.
+            ///
+            /// # Errors
+            ///
+            /// Returns [`::buffa::DecodeError::MessageTooLarge`] if the
+            /// message's encoded size exceeds the 2 GiB protobuf limit, or
+            /// another [`::buffa::DecodeError`] if the re-encoded bytes are
+            /// somehow invalid (should not happen for well-formed messages).
+            pub fn from_owned(
+                msg: &super::super::GetProfileStatsResponse,
+            ) -> ::core::result::Result<Self, ::buffa::DecodeError> {
+                ::core::result::Result::Ok(
+                    GetProfileStatsResponseOwnedView(
+                        ::buffa::OwnedView::from_owned(msg)?,
+                    ),
+                )
+            }
+            /// Borrow the full [`GetProfileStatsResponseView`] with its lifetime tied to `&self`.
+            #[must_use]
+            pub fn view(&self) -> &GetProfileStatsResponseView<'_> {
+                self.0.reborrow()
+            }
+            /// Convert to the owned message type.
+            ///
+            /// Infallible: this type's constructors wire-decode their
+            /// buffer, and a view produced by wire decoding always
+            /// converts. Delegates to [`::buffa::OwnedView::to_owned_message`],
+            /// whose contract also governs handles converted from a raw
+            /// [`::buffa::OwnedView`].
+            #[must_use]
+            pub fn to_owned_message(&self) -> super::super::GetProfileStatsResponse {
+                self.0.to_owned_message()
+            }
+            /// The underlying bytes buffer.
+            #[must_use]
+            pub fn bytes(&self) -> &::buffa::bytes::Bytes {
+                self.0.bytes()
+            }
+            /// Consume the handle, returning the underlying bytes buffer.
+            #[must_use]
+            pub fn into_bytes(self) -> ::buffa::bytes::Bytes {
+                self.0.into_bytes()
+            }
+            /// Field 1: `data_ingested`
+            #[must_use]
+            pub fn data_ingested(&self) -> bool {
+                self.0.reborrow().data_ingested
+            }
+            /// Field 2: `oldest_profile_time`
+            #[must_use]
+            pub fn oldest_profile_time(&self) -> i64 {
+                self.0.reborrow().oldest_profile_time
+            }
+            /// Field 3: `newest_profile_time`
+            #[must_use]
+            pub fn newest_profile_time(&self) -> i64 {
+                self.0.reborrow().newest_profile_time
+            }
+        }
+        impl ::core::convert::From<
+            ::buffa::OwnedView<GetProfileStatsResponseView<'static>>,
+        > for GetProfileStatsResponseOwnedView {
+            fn from(
+                inner: ::buffa::OwnedView<GetProfileStatsResponseView<'static>>,
+            ) -> Self {
+                GetProfileStatsResponseOwnedView(inner)
+            }
+        }
+        impl ::core::convert::From<GetProfileStatsResponseOwnedView>
+        for ::buffa::OwnedView<GetProfileStatsResponseView<'static>> {
+            fn from(wrapper: GetProfileStatsResponseOwnedView) -> Self {
+                wrapper.0
+            }
+        }
+        impl ::core::convert::AsRef<
+            ::buffa::OwnedView<GetProfileStatsResponseView<'static>>,
+        > for GetProfileStatsResponseOwnedView {
+            fn as_ref(
+                &self,
+            ) -> &::buffa::OwnedView<GetProfileStatsResponseView<'static>> {
+                &self.0
+            }
+        }
+        impl ::buffa::HasMessageView for super::super::GetProfileStatsResponse {
+            type View<'a> = GetProfileStatsResponseView<'a>;
+            type ViewHandle = GetProfileStatsResponseOwnedView;
+        }
+        impl ::serde::Serialize for GetProfileStatsResponseOwnedView {
             fn serialize<__S: ::serde::Serializer>(
                 &self,
                 __s: __S,
@@ -7680,7 +9732,11 @@ pub mod __buffa {
         reg.register_json_any(super::__STACK_TRACE_SELECTOR_JSON_ANY);
         reg.register_json_any(super::__LOCATION_JSON_ANY);
         reg.register_json_any(super::__GO_PGO_JSON_ANY);
-        reg.register_json_any(super::__FRAME_FILTER_JSON_ANY);
+        reg.register_json_any(super::__STACK_FRAME_FILTER_JSON_ANY);
+        reg.register_json_any(super::__HEATMAP_SERIES_JSON_ANY);
+        reg.register_json_any(super::__HEATMAP_SLOT_JSON_ANY);
+        reg.register_json_any(super::__GET_PROFILE_STATS_REQUEST_JSON_ANY);
+        reg.register_json_any(super::__GET_PROFILE_STATS_RESPONSE_JSON_ANY);
     }
 }
 #[doc(inline)]
@@ -7740,8 +9796,24 @@ pub use self::__buffa::view::GoPGOView;
 #[doc(inline)]
 pub use self::__buffa::view::GoPGOOwnedView;
 #[doc(inline)]
-pub use self::__buffa::view::FrameFilterView;
+pub use self::__buffa::view::StackFrameFilterView;
 #[doc(inline)]
-pub use self::__buffa::view::FrameFilterOwnedView;
+pub use self::__buffa::view::StackFrameFilterOwnedView;
+#[doc(inline)]
+pub use self::__buffa::view::HeatmapSeriesView;
+#[doc(inline)]
+pub use self::__buffa::view::HeatmapSeriesOwnedView;
+#[doc(inline)]
+pub use self::__buffa::view::HeatmapSlotView;
+#[doc(inline)]
+pub use self::__buffa::view::HeatmapSlotOwnedView;
+#[doc(inline)]
+pub use self::__buffa::view::GetProfileStatsRequestView;
+#[doc(inline)]
+pub use self::__buffa::view::GetProfileStatsRequestOwnedView;
+#[doc(inline)]
+pub use self::__buffa::view::GetProfileStatsResponseView;
+#[doc(inline)]
+pub use self::__buffa::view::GetProfileStatsResponseOwnedView;
 #[doc(inline)]
 pub use self::__buffa::register_types;
