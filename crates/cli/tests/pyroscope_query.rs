@@ -80,11 +80,11 @@ fn the_seven_calls_in_json() {
     assert_eq!(series["labelsSet"][0]["labels"], labels);
     let merge = value!({ "profile_typeID": CPU, "label_selector": "{service_name=\"shop\"}", "max_nodes": 8192, "unknown": 1 });
     let (names, levels) = of_flames(&ask(&server, "SelectMergeStacktraces", &range(merge.clone())));
-    assert_eq!(names, ["total", "main", "rest", "work"]);
+    assert_eq!(names, ["total", "main", "work", "rest"]);
     let levels_wanted = [
         vec![0, 100_000_000, 0, 0],
         vec![0, 100_000_000, 0, 1],
-        vec![0, 20_000_000, 20_000_000, 2, 0, 80_000_000, 80_000_000, 3],
+        vec![0, 20_000_000, 20_000_000, 3, 0, 80_000_000, 80_000_000, 2],
     ];
     assert_eq!(levels, levels_wanted);
     let profile = ask(&server, "SelectMergeProfile", &range(merge));
@@ -195,9 +195,9 @@ fn errors_have_connects_shape() {
         assert_eq!(error["code"], "invalid_argument");
         assert!(error["message"].as_str().unwrap().contains(field), "{error}");
     }
-    let dot =
-        json(&server, path, &value!({ "profileTypeID": CPU, "format": "PROFILE_FORMAT_DOT" })).expect(501);
-    assert_eq!(dot.json()["code"], "unimplemented");
+    let later =
+        json(&server, path, &value!({ "profileTypeID": CPU, "async": { "type": "ASYNC_QUERY_TYPE_FORCE" } }));
+    assert_eq!(later.expect(501).json()["code"], "unimplemented");
     let rendered = server.get("/pyroscope/render?query=").expect(400).json();
     assert_eq!(rendered["code"], "invalid_argument");
 }
@@ -242,7 +242,7 @@ fn c086_max_nodes_extremes() {
         );
     }
     // A cut keeps the sum.
-    let cut = merge(value!(3)).expect(200).json();
+    let cut = merge(value!(2)).expect(200).json();
     let (names, levels) = of_flames(&cut);
     assert_eq!(levels[0], [0, 100_000_000, 0, 0]);
     assert!(names.contains(&"other".to_owned()), "{names:?}");
@@ -364,13 +364,16 @@ fn c024_c040_wrong_encodings_and_bombs_have_their_statuses() {
 }
 
 #[test]
-fn averages_under_the_name_of_select_series_are_not_served() {
+fn select_series_sums_or_averages_the_profiles_of_a_step() {
     let server = filled();
     let path = "/querier.v1.QuerierService/SelectSeries";
     let message = |aggregation: &str| value!({ "profileTypeID": CPU, "labelSelector": "{}", "step": 15, "aggregation": aggregation });
-    json(&server, path, &message("TIME_SERIES_AGGREGATION_TYPE_SUM")).expect(200);
-    let reply = json(&server, path, &message("TIME_SERIES_AGGREGATION_TYPE_AVERAGE")).expect(501);
-    assert_eq!(reply.json()["code"], "unimplemented", "{reply:?}");
+    for (aggregation, wanted) in [("SUM", 100_000_000.0), ("AVERAGE", 50_000_000.0)] {
+        let reply = json(&server, path, &message(&format!("TIME_SERIES_AGGREGATION_TYPE_{aggregation}")));
+        let points = reply.expect(200).json()["series"][0]["points"].clone();
+        assert_eq!(points.as_array().unwrap().len(), 1, "{points}");
+        assert_eq!(points[0]["value"].as_f64(), Some(wanted), "{points}");
+    }
     let number = value!({ "profileTypeID": CPU, "labelSelector": "{}", "step": 15, "aggregation": 7 });
     assert_eq!(json(&server, path, &number).status, 400);
 }

@@ -20,18 +20,18 @@ pub(crate) struct RowFilter<'a> {
     deferred: Vec<usize>,
     label_sets: Vec<bool>,
     link_matchers: Vec<&'a Matcher>,
-    spans: Spans,
+    links: Links,
 }
 
 /// A [`SpanFilter`] for looking up, sorted.
 #[derive(Clone, Debug)]
-enum Spans {
+enum Links {
     All,
     Spans(Vec<[u8; 8]>),
     Traces(Vec<[u8; 16]>),
 }
 
-impl Spans {
+impl Links {
     fn new(filter: &SpanFilter) -> Self {
         let mut spans = match filter {
             SpanFilter::None => Self::All,
@@ -86,7 +86,7 @@ impl<'a> RowFilter<'a> {
             deferred: deferred.to_vec(),
             label_sets,
             link_matchers: of_links,
-            spans: Spans::new(spans),
+            links: Links::new(spans),
         })
     }
 
@@ -98,7 +98,7 @@ impl<'a> RowFilter<'a> {
     /// Whether no row can be left out.
     pub fn takes_all(&self) -> bool {
         self.link_matchers.is_empty()
-            && matches!(self.spans, Spans::All)
+            && matches!(self.links, Links::All)
             && self.label_sets.iter().all(|&accepted| accepted)
     }
 
@@ -120,10 +120,10 @@ impl<'a> RowFilter<'a> {
     }
 
     fn accepts_link(&self, link: Link) -> bool {
-        let in_spans = match &self.spans {
-            Spans::All => true,
-            Spans::Spans(spans) => spans.binary_search(&link.span_id).is_ok(),
-            Spans::Traces(traces) => traces.binary_search(&link.trace_id).is_ok(),
+        let in_spans = match &self.links {
+            Links::All => true,
+            Links::Spans(spans) => spans.binary_search(&link.span_id).is_ok(),
+            Links::Traces(traces) => traces.binary_search(&link.trace_id).is_ok(),
         };
         in_spans
             && self.link_matchers.iter().all(|matcher| {
