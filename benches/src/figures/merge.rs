@@ -58,6 +58,7 @@ pub(super) fn cpu() -> Result<Selection, BenchError> {
         profile_ids: Vec::new(),
         spans: SpanFilter::None,
         call_site: Vec::new(),
+        frames: query::FrameFilter::default(),
         aggregation: Aggregation::Native,
     })
 }

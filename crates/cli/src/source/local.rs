@@ -49,6 +49,7 @@ impl Local {
             profile_ids: profile_ids(&values.profile_ids)?,
             spans: spans(values)?,
             call_site: Vec::new(),
+            frames: query::FrameFilter::default(),
             aggregation: values.agg.aggregation(),
         };
         let selections = SIDES
