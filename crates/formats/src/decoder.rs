@@ -3,11 +3,11 @@
 use profile::{Altered, Columns, Profile};
 
 use crate::{
-    DecodeError, Limits, SniffedFormat, folded,
+    DecodeError, Limits, Measure, SniffedFormat, Speedscope, folded,
     inflate::{self, Buffer, Outcome},
     limits::KEPT_BYTES_MAX,
     pprof, sniff,
-    stacks::{Measure, Target},
+    stacks::Target,
     tree, trie,
 };
 
@@ -88,18 +88,18 @@ impl Decoder {
     }
 
     /// Decodes folded stacks, `root;…;leaf 42` per line; every line without a count is counted and skipped (C057).
-    /// UTF-8 or UTF-16 with byte-order mark (C058). The one column has the given type and unit.
+    /// UTF-8 or UTF-16 with byte-order mark (C058). The caller says what the one
+    /// column means.
     ///
     /// # Errors
     /// When no line is good.
     pub fn folded<'a>(
         &'a mut self,
         body: &'a [u8],
-        sample_type: &str,
-        sample_unit: &str,
+        measure: Measure<'_>,
         limits: &Limits,
     ) -> Result<(Profile<'a>, Decoded), DecodeError> {
-        self.stacks_of_text(body, sample_type, sample_unit, folded::Weights::AtEndOfLine, limits)
+        self.stacks_of_text(body, measure, folded::Weights::AtEndOfLine, limits)
     }
 
     /// Decodes Pyroscope's `lines` format: each line is a stack of weight 1.
@@ -109,11 +109,10 @@ impl Decoder {
     pub fn lines<'a>(
         &'a mut self,
         body: &'a [u8],
-        sample_type: &str,
-        sample_unit: &str,
+        measure: Measure<'_>,
         limits: &Limits,
     ) -> Result<(Profile<'a>, Decoded), DecodeError> {
-        self.stacks_of_text(body, sample_type, sample_unit, folded::Weights::One, limits)
+        self.stacks_of_text(body, measure, folded::Weights::One, limits)
     }
 
     /// Decodes Pyroscope's `trie` format: folded stacks, common beginnings written once.
@@ -123,8 +122,7 @@ impl Decoder {
     pub fn trie<'a>(
         &'a mut self,
         body: &'a [u8],
-        sample_type: &str,
-        sample_unit: &str,
+        measure: Measure<'_>,
         limits: &Limits,
     ) -> Result<(Profile<'a>, Decoded), DecodeError> {
         self.release_excess();
@@ -139,7 +137,7 @@ impl Decoder {
             added: &mut self.added,
             limits,
         };
-        let altered = trie::decode(bytes, target, Measure { sample_type, sample_unit })?;
+        let altered = trie::decode(bytes, target, measure)?;
         Ok((Profile { text: &self.added, columns: &self.columns }, Decoded { altered }))
     }
 
@@ -150,27 +148,36 @@ impl Decoder {
     pub fn tree<'a>(
         &'a mut self,
         body: &'a [u8],
-        sample_type: &str,
-        sample_unit: &str,
+        measure: Measure<'_>,
         limits: &Limits,
     ) -> Result<(Profile<'a>, Decoded), DecodeError> {
-        self.with_text(
-            body,
-            limits,
-            |_| {},
-            |target| tree::decode(target, Measure { sample_type, sample_unit }),
-        )
+        self.with_text(body, limits, |_| {}, |target| tree::decode(target, measure))
+    }
+
+    /// Opens a speedscope file, whose profiles are then decoded one by one.
+    ///
+    /// # Errors
+    /// For what is no such file, and for units that are not known (C054).
+    pub fn speedscope<'a>(
+        &'a mut self,
+        body: &'a [u8],
+        limits: &Limits,
+    ) -> Result<Speedscope<'a>, DecodeError> {
+        self.release_excess();
+        if let Outcome::AsItIs = inflate::inflate(body, &mut self.inflated, &mut self.spare, limits)? {
+            self.inflated.extend(body);
+        }
+        folded::to_utf8(&mut self.inflated);
+        Speedscope::open(&mut self.inflated, &mut self.columns, &mut self.added, limits)
     }
 
     fn stacks_of_text<'a>(
         &'a mut self,
         body: &'a [u8],
-        sample_type: &str,
-        sample_unit: &str,
+        measure: Measure<'_>,
         weights: folded::Weights,
         limits: &Limits,
     ) -> Result<(Profile<'a>, Decoded), DecodeError> {
-        let measure = Measure { sample_type, sample_unit };
         self.with_text(body, limits, folded::to_utf8, |target| folded::decode(target, measure, weights))
     }
 
@@ -222,6 +229,7 @@ fn explain_other_format(text: &[u8], error: DecodeError) -> DecodeError {
         SniffedFormat::GoTextDump => is("looks like a Go text dump; use debug=0 to get a profile"),
         SniffedFormat::GoTrace => is("is a Go execution trace, not a profile"),
         SniffedFormat::Jfr => is("is a JFR recording, not a pprof profile"),
+        SniffedFormat::Json => is("looks like JSON, not a pprof profile"),
         SniffedFormat::Text => is("looks like text, not a pprof profile"),
         SniffedFormat::Gzip | SniffedFormat::Zstd | SniffedFormat::Pprof | SniffedFormat::Unknown => error,
     }

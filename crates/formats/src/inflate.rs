@@ -47,6 +47,11 @@ impl Buffer {
         }
     }
 
+    /// Keeps the first bytes.
+    pub(crate) fn truncate(&mut self, length: usize) {
+        self.length = self.length.min(length);
+    }
+
     /// Appends bytes.
     pub(crate) fn extend(&mut self, bytes: &[u8]) {
         self.room(bytes.len())[..bytes.len()].copy_from_slice(bytes);

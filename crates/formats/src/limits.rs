@@ -30,12 +30,16 @@ pub const TABLE_BYTES_PER_BYTE_MAX: usize = 6;
 /// Bytes of decoded tables that even the smallest body may use.
 pub const TABLE_BYTES_MIN: usize = 10 << 20;
 
-/// Bytes of names that a trie may spell out, per byte of its body: names share their beginnings, by which real tries are
+/// Bytes of names that a trie (or the frames of a speedscope file, used by several profiles) may spell out, per byte of the
+/// body: names share their beginnings, by which real tries are
 /// two to five times smaller than what they say.
 pub const SPELLED_BYTES_PER_BYTE_MAX: usize = 16;
 
-/// Bytes of names that even the smallest trie may spell out.
+/// Bytes of names that even the smallest body may spell out.
 pub const SPELLED_BYTES_MIN: usize = 10 << 20;
+
+/// Profiles in one speedscope file: one per thread of a large program, as many as one push may hold.
+pub const SPEEDSCOPE_PROFILES_MAX: usize = 16_384;
 
 /// Bytes that a decoder keeps between two bodies; more is given back, so that one huge profile does not stay in memory.
 pub const KEPT_BYTES_MAX: usize = 4 << 20;

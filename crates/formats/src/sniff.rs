@@ -15,6 +15,8 @@ pub enum SniffedFormat {
     GoTextDump,
     /// A JFR recording.
     Jfr,
+    /// JSON, most likely a speedscope file.
+    Json,
     /// Text (folded stacks, …), with or without byte-order mark.
     Text,
     /// Nothing known.
@@ -45,6 +47,7 @@ pub fn sniff(bytes: &[u8]) -> SniffedFormat {
         [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => SniffedFormat::Text,
         _ if is_go_text_dump(start) => SniffedFormat::GoTextDump,
         _ if is_pprof(bytes) => SniffedFormat::Pprof,
+        _ if is_json(start) => SniffedFormat::Json,
         _ if is_text(start) => SniffedFormat::Text,
         _ => SniffedFormat::Unknown,
     }
@@ -70,6 +73,12 @@ fn is_go_text_dump(bytes: &[u8]) -> bool {
         || heap
         || line.starts_with(b"--- ")
         || line.starts_with(b"Full thread dump")
+}
+
+/// An object whose first field has a name. A frame may begin with a brace as well (`{main};f 1`).
+fn is_json(bytes: &[u8]) -> bool {
+    let inside = bytes.trim_ascii_start().strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
+    inside.is_some_and(|inside| inside.starts_with(b"\"") || inside == b"}") && is_text(bytes)
 }
 
 /// Whether the first field looks like one of a profile. Field 1 (`0a`) is also a line feed, so its length byte must fit.

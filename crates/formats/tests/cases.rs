@@ -5,7 +5,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
 
 use formats::{
-    DecodeError, DecodeErrorKind, Decoder, Limits, SniffedFormat, encode_pprof, gzip, sniff_inside,
+    DecodeError, DecodeErrorKind, Decoder, Limits, Measure, SniffedFormat, encode_pprof, gzip, sniff_inside,
 };
 use profile::{AlteredReason, LabelValue, MappingIndex};
 use testkit::{
@@ -655,8 +655,7 @@ fn folded(text: &[u8]) -> Result<(Vec<(String, i64)>, profile::Altered), DecodeE
 type TextDecoder = for<'a> fn(
     &'a mut Decoder,
     &'a [u8],
-    &str,
-    &str,
+    Measure<'_>,
     &Limits,
 ) -> Result<(profile::Profile<'a>, formats::Decoded), DecodeError>;
 
@@ -665,7 +664,8 @@ fn stacks_by(
     body: &[u8],
 ) -> Result<(Vec<(String, i64)>, profile::Altered), DecodeError> {
     let mut decoder = Decoder::new();
-    let (profile, decoded) = decode(&mut decoder, body, "samples", "count", &Limits::default())?;
+    let (profile, decoded) =
+        decode(&mut decoder, body, Measure::plain("samples", "count"), &Limits::default())?;
     let stacks = Oracle::of(&profile)
         .samples
         .into_iter()
@@ -710,7 +710,7 @@ fn c058_text_utf16_bom() {
 fn c061_line_numbers_in_names() {
     let mut decoder = Decoder::new();
     let text = b"run file.py:41;work (lib/w.py:7) 1\nrun file.py:42;work (lib/w.py:7) 2\n";
-    let (profile, _) = decoder.folded(text, "samples", "count", &Limits::default()).unwrap();
+    let (profile, _) = decoder.folded(text, Measure::plain("samples", "count"), &Limits::default()).unwrap();
     assert_eq!(profile.columns.functions.len(), 2);
     let names: Vec<_> = profile
         .columns
@@ -730,7 +730,9 @@ fn c061_line_numbers_in_names() {
 #[test]
 fn lines_are_stacks_of_weight_one() {
     let mut decoder = Decoder::new();
-    let (profile, _) = decoder.lines(b"a;b\na;b\n\na;c 5\n", "samples", "count", &Limits::default()).unwrap();
+    let (profile, _) = decoder
+        .lines(b"a;b\na;b\n\na;c 5\n", Measure::plain("samples", "count"), &Limits::default())
+        .unwrap();
     let tree = Oracle::of(&profile).tree(0);
     let frames = |names: [&str; 2]| names.map(|name| (name.to_owned(), String::new())).to_vec();
     assert_eq!(tree[&frames(["a", "b"])], 2);
@@ -744,7 +746,7 @@ fn folded_stacks_deeper_than_the_limit_keep_the_leaf() {
     let limits = Limits { stack_depth_max: 4, ..Limits::default() };
     let mut decoder = Decoder::new();
     let (profile, decoded) =
-        decoder.folded(b"a;b;c;d;e;f 2\na;b;c;d 1\n", "samples", "count", &limits).unwrap();
+        decoder.folded(b"a;b;c;d;e;f 2\na;b;c;d 1\n", Measure::plain("samples", "count"), &limits).unwrap();
     assert_eq!(decoded.altered.count(AlteredReason::StackTooDeep), 1);
     let paths: Vec<String> = Oracle::of(&profile)
         .samples
@@ -811,6 +813,6 @@ fn c061_line_numbers_in_names_of_trees() {
         testkit::Siblings::FirstFirst,
     );
     let mut decoder = Decoder::new();
-    let (profile, _) = decoder.tree(&body, "samples", "count", &Limits::default()).unwrap();
+    let (profile, _) = decoder.tree(&body, Measure::plain("samples", "count"), &Limits::default()).unwrap();
     assert_eq!((profile.columns.functions.len(), profile.columns.lines.len()), (1, 2));
 }

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use formats::{Decoder, Limits, TreeReader, encode_pprof, gzip, write_tree};
+use formats::{Decoder, Limits, Measure, TreeReader, encode_pprof, gzip, write_tree};
 use testkit::{Oracle, Plain, arbitrary};
 
 /// Every file below the pprof folder that is a protobuf profile: names end in other ways for reports and legacy text.
@@ -122,7 +122,8 @@ fn recorded_trees_are_read_and_written_to_the_same_bytes() {
         assert!(records.len() > 10_000, "{name}: {} nodes", records.len());
         assert_eq!(write_tree(records), body);
         let mut decoder = Decoder::new();
-        let (profile, _) = decoder.tree(&body, "cpu", "nanoseconds", &Limits::default()).unwrap();
+        let (profile, _) =
+            decoder.tree(&body, Measure::plain("cpu", "nanoseconds"), &Limits::default()).unwrap();
         let values: i64 = profile.samples().map(|sample| sample.values[0]).sum();
         assert_eq!(values.cast_unsigned(), total);
         println!("{name}: {} frames, {} bytes", profile.columns.stacks.len(), body.len());

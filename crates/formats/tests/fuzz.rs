@@ -4,10 +4,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
 
-use formats::{Decoder, encode_pprof, gzip};
+use formats::{Decoder, Measure, encode_pprof, gzip};
 use testkit::{
     CountingAllocator, Random, Siblings, arbitrary, fuzz_folded, fuzz_inflate, fuzz_limits, fuzz_pprof,
-    fuzz_tree, fuzz_trie, mutate, peak_of, tree_body, trie_body,
+    fuzz_speedscope, fuzz_tree, fuzz_trie, mutate, peak_of, tree_body, trie_body,
 };
 
 #[global_allocator]
@@ -103,6 +103,71 @@ fn fuzz_trie_within_bounds() {
     fuzz("trie", &stacks().into_iter().map(trie_body).collect::<Vec<_>>(), fuzz_trie);
 }
 
+/// A speedscope file of these profiles over frames `a` to `d`.
+fn speedscope(profiles: &str) -> Vec<u8> {
+    format!(
+        r#"{{"$schema":"https://www.speedscope.app/file-format-schema.json","profiles":[{profiles}],"shared":{{"frames":[{{"name":"a"}},{{"name":"b\u00e9","file":"b.py","line":7}},{{"name":"c"}},{{"name":"d","line":null}}]}}}}"#
+    )
+    .into_bytes()
+}
+
+#[test]
+fn fuzz_speedscope_within_bounds() {
+    let sampled = r#"{"type":"sampled","name":"t\"1","unit":"milliseconds","startValue":0,"endValue":3,"samples":[[0,1],[0,1,2],[]],"weights":[1.5,0.25,1e-1]}"#;
+    let evented = r#"{"type":"evented","name":"e","unit":"none","startValue":0,"endValue":9,"events":[{"type":"O","frame":0,"at":0},{"type":"O","frame":3,"at":1},{"type":"C","frame":3,"at":4},{"type":"C","frame":0,"at":9}]}"#;
+    let open = r#"{"events":[{"type":"O","frame":2,"at":7.5}],"unit":"bytes","type":"evented","endValue":9}"#;
+    let seeds = [sampled, evented, open, &format!("{sampled}, {evented},{open}")].map(speedscope);
+    fuzz("speedscope", &seeds, fuzz_speedscope);
+}
+
+/// Files that say as much as they can in few bytes.
+#[test]
+fn greedy_speedscope_files_stay_within_eight_times_their_size() {
+    let limits = formats::Limits::default();
+    let sampled = |samples: &str, weights: &str| {
+        speedscope(&format!(
+            r#"{{"type":"sampled","unit":"none","samples":[{samples}],"weights":[{weights}]}}"#
+        ))
+    };
+    let evented =
+        |events: &str| speedscope(&format!(r#"{{"type":"evented","unit":"none","events":[{events}]}}"#));
+    let frames = |frames: &str| {
+        let file = r#"{"$schema":"https://www.speedscope.app/file-format-schema.json","profiles":[],"shared":{"frames":["#;
+        format!("{file}{frames}]}}}}").into_bytes()
+    };
+    let listed = |item: &str, count: usize| vec![item; count].join(",");
+    let numbered = |count: usize| (0..count).map(|at| format!(r#"{{"type":"O","frame":0,"at":{at}}}"#));
+    let small = r#"{"type":"evented","unit":"none","events":[]}"#;
+    let bodies = [
+        ("frames", frames(&listed("0", 400_000))),
+        ("empty stacks", sampled(&listed("[]", 200_000), &listed("1", 200_000))),
+        ("deep stack", sampled(&format!("[{}]", listed("0", 400_000)), "1")),
+        ("short stacks", sampled(&listed("[0,1]", 100_000), &listed("1", 100_000))),
+        ("deeper and deeper", evented(&numbered(20_000).collect::<Vec<_>>().join(","))),
+        ("profiles", speedscope(&listed(small, 16_000))),
+        ("too many profiles", speedscope(&listed(small, 20_000))),
+    ];
+    for (name, body) in bodies {
+        let _ = formats::take_work();
+        let (result, peak) = peak_of(|| {
+            let mut decoder = Decoder::new();
+            let mut file = decoder.speedscope(&body, &limits)?;
+            let mut frames = 0;
+            for index in 0..file.len() {
+                let (profile, _) = file.decode(index, Measure::plain("samples", "count"), &limits)?;
+                frames += profile.columns.stacks.len();
+            }
+            Ok::<_, formats::DecodeError>(frames)
+        });
+        let steps = formats::take_work();
+        println!("{name}: {} bytes, peak {peak}, {steps} steps, {result:?}", body.len());
+        let limit = 8 * body.len() + (16 << 20);
+        assert!(peak <= limit, "{name}: {peak} bytes at the peak (at most {limit})");
+        let limit = 48 * body.len() as u64 + (16 << 20);
+        assert!(steps <= limit, "{name}: {steps} steps (at most {limit})");
+    }
+}
+
 /// Trees and tries that say as much as they can: refused or not, they keep to D20 and to their work.
 #[test]
 fn greedy_trees_stay_within_eight_times_their_size() {
@@ -138,7 +203,7 @@ fn greedy_trees_stay_within_eight_times_their_size() {
                 let mut decoder = Decoder::new();
                 let decode = if is_trie { Decoder::trie } else { Decoder::tree };
                 let frames = |(profile, _): (profile::Profile<'_>, _)| profile.columns.stacks.len();
-                decode(&mut decoder, &body, "samples", "count", &limits).map(frames)
+                decode(&mut decoder, &body, Measure::plain("samples", "count"), &limits).map(frames)
             });
             let steps = formats::take_work();
             println!("{name}: {} bytes, trie {is_trie}, peak {peak}, {steps} steps, {result:?}", body.len());

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
 
-use formats::{Decoder, Limits, TreeReader, encode_pprof, gzip, write_tree};
+use formats::{Decoder, Limits, Measure, TreeReader, encode_pprof, gzip, write_tree};
 use proptest::prelude::*;
 use testkit::{Oracle, OracleTree, Plain, Siblings, arbitrary, tree_body, trie_body};
 
@@ -71,17 +71,17 @@ proptest! {
         for (frames, value) in &stacks {
             folded += &format!("{} {value}\n", frames.join(";"));
         }
-        let (profile, _) = decoder.folded(folded.as_bytes(), "samples", "count", &limits).unwrap();
+        let (profile, _) = decoder.folded(folded.as_bytes(), Measure::plain("samples", "count"), &limits).unwrap();
         prop_assert_eq!(Oracle::of(&profile).tree(0), expected.clone());
         for order in [Siblings::FirstFirst, Siblings::LastFirst] {
             let body = tree_body(bytes_of(&stacks), order);
-            let (profile, _) = decoder.tree(&body, "samples", "count", &limits).unwrap();
+            let (profile, _) = decoder.tree(&body, Measure::plain("samples", "count"), &limits).unwrap();
             prop_assert_eq!(Oracle::of(&profile).tree(0), expected.clone());
             let records: Vec<_> = TreeReader::new(&body).map(Result::unwrap).collect();
             prop_assert_eq!(write_tree(records), body);
         }
         let body = gzip(&trie_body(bytes_of(&stacks)));
-        let (profile, _) = decoder.trie(&body, "samples", "count", &limits).unwrap();
+        let (profile, _) = decoder.trie(&body, Measure::plain("samples", "count"), &limits).unwrap();
         prop_assert_eq!(Oracle::of(&profile).tree(0), expected);
     }
 }

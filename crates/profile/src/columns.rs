@@ -385,6 +385,8 @@ pub enum AlteredReason {
     LabelConflict,
     /// The stack was cut by the profiler itself (C027).
     CutByProfiler,
+    /// A frame was still open behind the last event and was closed there (C056).
+    NotClosed,
 }
 
 impl AlteredReason {
@@ -406,6 +408,7 @@ impl AlteredReason {
             Self::ServiceNameDefaulted => "service_name_defaulted",
             Self::LabelConflict => "label_conflict",
             Self::CutByProfiler => "cut_by_profiler",
+            Self::NotClosed => "not_closed",
         }
     }
 }

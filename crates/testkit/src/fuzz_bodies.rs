@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use block::{Block, BlockError, Dataset as _, MemoryFile, Pick, Rows};
-use formats::{DecodeErrorKind, Decoder, Limits, TreeReader, encode_pprof, take_work, write_tree};
+use formats::{DecodeErrorKind, Decoder, Limits, Measure, TreeReader, encode_pprof, take_work, write_tree};
 
 use crate::Plain;
 
@@ -81,9 +81,9 @@ pub fn fuzz_folded(decoder: &mut Decoder, body: &[u8]) -> usize {
     for is_lines in [false, true] {
         let _ = take_work();
         let result = if is_lines {
-            decoder.lines(body, "samples", "count", &limits)
+            decoder.lines(body, Measure::plain("samples", "count"), &limits)
         } else {
-            decoder.folded(body, "samples", "count", &limits)
+            decoder.folded(body, Measure::plain("samples", "count"), &limits)
         };
         assert_bounded(take_work(), bytes);
         if let Ok((profile, _)) = result {
@@ -98,7 +98,7 @@ pub fn fuzz_tree(decoder: &mut Decoder, body: &[u8]) -> usize {
     let limits = fuzz_limits();
     let bytes = charged(decoder, body, &limits);
     let _ = take_work();
-    let result = decoder.tree(body, "samples", "count", &limits);
+    let result = decoder.tree(body, Measure::plain("samples", "count"), &limits);
     // a record has at least three bytes, and may be the leaf of as deep a stack as is kept
     let records = bytes / 3;
     assert_bounded(take_work(), bytes + records * limits.stack_depth_max);
@@ -119,13 +119,35 @@ pub fn fuzz_trie(decoder: &mut Decoder, body: &[u8]) -> usize {
     let limits = fuzz_limits();
     let bytes = charged(decoder, body, &limits);
     let _ = take_work();
-    let result = decoder.trie(body, "samples", "count", &limits);
+    let result = decoder.trie(body, Measure::plain("samples", "count"), &limits);
     // … and may end as long a name as is kept
     let records = bytes / 3;
     assert_bounded(take_work(), bytes + records * (limits.stack_depth_max + limits.string_bytes_max));
     if let Ok((profile, _)) = result {
         assert_stacks(&profile, &limits);
     }
+    bytes
+}
+
+/// speedscope files: every profile that decodes has samples as folded stacks have.
+pub fn fuzz_speedscope(decoder: &mut Decoder, body: &[u8]) -> usize {
+    let limits = fuzz_limits();
+    let bytes = charged(decoder, body, &limits);
+    let _ = take_work();
+    let mut profiles = 0;
+    if let Ok(mut file) = decoder.speedscope(body, &limits) {
+        profiles = file.len();
+        for index in 0..profiles {
+            let _ = (file.name(index), file.unit(index).word());
+            if let Ok((profile, _)) = file.decode(index, Measure::plain("samples", "count"), &limits) {
+                assert_stacks(&profile, &limits);
+            }
+        }
+    }
+    // an event has at least eight bytes, and may be the leaf of as deep a stack as is kept; each profile may name every
+    // frame again
+    let events = bytes / 8;
+    assert_bounded(take_work(), bytes * (1 + profiles) + events * limits.stack_depth_max);
     bytes
 }
 

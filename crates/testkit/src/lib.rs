@@ -23,7 +23,9 @@ pub use fixtures::{fixture, fixture_path};
 pub use flame_reader::{FlameDump, FrameDump, NodeDump, RestDump, read_flame};
 pub use fleet::{Fleet, FleetOptions, FleetProfile};
 pub use forgetful::ForgetfulDisk;
-pub use fuzz_bodies::{fuzz_block, fuzz_folded, fuzz_inflate, fuzz_limits, fuzz_pprof, fuzz_tree, fuzz_trie};
+pub use fuzz_bodies::{
+    fuzz_block, fuzz_folded, fuzz_inflate, fuzz_limits, fuzz_pprof, fuzz_speedscope, fuzz_tree, fuzz_trie,
+};
 pub use fuzz_log::{FuzzedLog, fuzz_log, sealed_records};
 pub use load::{LoadPlan, LoadProfile, LoadReport, encoded, merged_total, run_load};
 pub use mutate::mutate;

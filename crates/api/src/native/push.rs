@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use axum::{body::Bytes, extract::State, response::Response};
+use formats::SpeedscopeUnit;
 use profile::{Altered, SERVICE_NAME, Temporality, Timestamp};
 use store::Outcome;
 
@@ -16,7 +17,8 @@ use crate::{
     profile_words::{PROFEFE_WORDS, TRACE, find},
     push::{
         ALTERED_HEADER, Api, AttachmentRequest, BodyFormat, ClientTime, NameRule, Negatives, PushRequest,
-        TextType, altered_header, check_content_encoding, push_attachment, push_profile,
+        SpeedscopeProfile, SpeedscopeRule, StackFormat, TextType, altered_header, check_content_encoding,
+        push_attachment, push_profile,
     },
 };
 
@@ -165,34 +167,65 @@ fn name_rule(parameters: &Parameters) -> Result<NameRule, ApiError> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Format {
     Pprof,
-    Folded,
-    Lines,
+    Stacks(StackFormat),
+    Speedscope,
 }
 
+const FORMATS: [(&str, Format); 6] = [
+    ("pprof", Format::Pprof),
+    ("folded", Format::Stacks(StackFormat::Folded)),
+    ("lines", Format::Stacks(StackFormat::Lines)),
+    ("trie", Format::Stacks(StackFormat::Trie)),
+    ("tree", Format::Stacks(StackFormat::Tree)),
+    ("speedscope", Format::Speedscope),
+];
+
 fn body_format(parameters: &Parameters) -> Result<BodyFormat, ApiError> {
-    let words = [("pprof", Format::Pprof), ("folded", Format::Folded), ("lines", Format::Lines)];
-    let format = parameters.word("format", &words)?.unwrap_or(Format::Pprof);
+    let format = parameters.word("format", &FORMATS)?.unwrap_or(Format::Pprof);
     let (sample_type, unit) = (parameters.one("sample_type")?, parameters.one("unit")?);
     let sample_rate = sample_rate(parameters)?;
-    if format == Format::Pprof {
-        let given = [
-            ("sample_type", sample_type.is_some()),
-            ("unit", unit.is_some()),
-            ("sample_rate", sample_rate.is_some()),
-        ];
-        return match given.iter().find(|(_, given)| *given) {
-            Some((name, _)) => {
-                Err(ApiError::invalid(*name, "is for text formats; pprof says it in the body"))
-            }
-            None => Ok(BodyFormat::Pprof),
-        };
-    }
+    let given = [
+        ("sample_type", sample_type.is_some()),
+        ("unit", unit.is_some()),
+        ("sample_rate", sample_rate.is_some()),
+    ];
+    let nothing_given = |word: &str| match given.iter().find(|(_, given)| *given) {
+        Some((name, _)) => {
+            Err(ApiError::invalid(*name, format!("is for text formats; {word} says it in the body")))
+        }
+        None => Ok(()),
+    };
+    let stacks = match format {
+        Format::Pprof => return nothing_given("pprof").map(|()| BodyFormat::Pprof),
+        Format::Speedscope => {
+            nothing_given("speedscope")?;
+            return Ok(BodyFormat::Speedscope(Arc::new(ByUnit { name: name_rule(parameters)? })));
+        }
+        Format::Stacks(format) => format,
+    };
     let text_type = match sample_rate {
         Some(rate) if unit.is_none() => TextType::sampled(sample_type.unwrap_or("cpu"), rate),
         Some(_) => return Err(ApiError::invalid("unit", "is nanoseconds where sample_rate is given")),
         None => TextType::plain(sample_type.unwrap_or("samples"), unit.unwrap_or("count")),
     };
-    Ok(if format == Format::Folded { BodyFormat::Folded(text_type) } else { BodyFormat::Lines(text_type) })
+    Ok(BodyFormat::Stacks(stacks, text_type))
+}
+
+/// Profiles of a speedscope file are what their unit says: time is `wall`, bytes are `space`.
+#[derive(Debug)]
+struct ByUnit {
+    name: NameRule,
+}
+
+impl SpeedscopeRule for ByUnit {
+    fn stored_as(&self, unit: SpeedscopeUnit, _is_alone: bool) -> Result<SpeedscopeProfile, ApiError> {
+        let typed = match unit {
+            SpeedscopeUnit::None => TextType::plain("samples", "count"),
+            SpeedscopeUnit::Time { .. } => TextType::plain("wall", "nanoseconds"),
+            SpeedscopeUnit::Bytes => TextType::plain("space", "bytes"),
+        };
+        Ok(SpeedscopeProfile { labels: Vec::new(), name: self.name.clone(), typed })
+    }
 }
 
 /// Samples per second, at least 1 (C032: this API refuses what it cannot use).
@@ -218,7 +251,9 @@ mod tests {
             assert_eq!((error.status().as_u16(), error.field.as_str()), (400, "sample_rate"), "{bad}");
         }
         let parameters = Parameters::of(&[("format", "folded"), ("sample_rate", "100")]);
-        assert_eq!(body_format(&parameters).unwrap(), BodyFormat::Folded(TextType::sampled("cpu", 100)));
+        let format = body_format(&parameters).unwrap();
+        let BodyFormat::Stacks(StackFormat::Folded, typed) = format else { panic!("{format:?}") };
+        assert_eq!(typed, TextType::sampled("cpu", 100));
     }
 
     #[test]
@@ -246,7 +281,9 @@ mod tests {
 
     #[test]
     fn words_of_text_formats_do_not_fit_pprof() {
-        let parameters = Parameters::of(&[("unit", "bytes")]);
-        assert_eq!(body_format(&parameters).unwrap_err().field, "unit");
+        for format in ["pprof", "speedscope"] {
+            let parameters = Parameters::of(&[("unit", "bytes"), ("format", format)]);
+            assert_eq!(body_format(&parameters).unwrap_err().field, "unit");
+        }
     }
 }

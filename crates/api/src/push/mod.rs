@@ -11,6 +11,7 @@ mod attachment;
 mod encoding;
 mod labels;
 mod name;
+mod speedscope;
 mod text;
 mod time;
 
@@ -30,7 +31,7 @@ pub use attachment::{AttachmentReply, AttachmentRequest, push_attachment};
 pub(crate) use encoding::check_content_encoding;
 pub use labels::{SERVICE_NAME_FALLBACKS, SeriesLabels, UNKNOWN_SERVICE, series_labels};
 pub use name::NameRule;
-pub use text::TextType;
+pub use text::{SpeedscopeProfile, SpeedscopeRule, StackFormat, TextType};
 pub use time::{ClientTime, Start, start_of};
 
 use crate::{
@@ -73,14 +74,14 @@ impl Api {
 }
 
 /// What a body is.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum BodyFormat {
     /// pprof, compressed or not.
     Pprof,
-    /// Folded stacks, `root;leaf 42`.
-    Folded(TextType),
-    /// One stack per line.
-    Lines(TextType),
+    /// Stacks with one number each.
+    Stacks(StackFormat, TextType),
+    /// A speedscope file.
+    Speedscope(Arc<dyn SpeedscopeRule>),
 }
 
 /// Whether negative values are an error of the profiler or the point of the profile (C009).
@@ -411,45 +412,49 @@ fn decode_and_store(
     decoder_limits: &formats::Limits,
     tables: Option<&TableClaim>,
 ) -> Result<Pushed, DecodeError> {
-    match &request.format {
-        BodyFormat::Pprof => {
-            let (profile, decoded) = decoder.pprof(&request.body, decoder_limits)?;
-            if let Err(error) = claim_work(tables, &profile, 0) {
-                return Ok(Err(error));
-            }
-            Ok(store(state, request, profile, &decoded, profile.text))
+    let body = &request.body;
+    let (profile, decoded) = match &request.format {
+        BodyFormat::Pprof => decoder.pprof(body, decoder_limits)?,
+        BodyFormat::Stacks(format, typed) => {
+            let decode = match format {
+                StackFormat::Folded => Decoder::folded,
+                StackFormat::Lines => Decoder::lines,
+                StackFormat::Trie => Decoder::trie,
+                StackFormat::Tree => Decoder::tree,
+            };
+            decode(decoder, body, typed.measure(), decoder_limits)?
         }
-        BodyFormat::Folded(typed) => {
-            let (profile, decoded) =
-                decoder.folded(&request.body, typed.sample_type(), typed.sample_unit(), decoder_limits)?;
-            if let Err(error) = claim_work(tables, &profile, text::scaled_bytes(&profile, typed)) {
-                return Ok(Err(error));
-            }
-            let scaled = text::scaled(profile, typed)?;
-            Ok(store(state, request, scaled.profile(), &decoded, &request.body))
+        BodyFormat::Speedscope(rule) => {
+            return speedscope::decode_and_store(state, request, &**rule, decoder, decoder_limits, tables);
         }
-        BodyFormat::Lines(typed) => {
-            let (profile, decoded) =
-                decoder.lines(&request.body, typed.sample_type(), typed.sample_unit(), decoder_limits)?;
-            if let Err(error) = claim_work(tables, &profile, text::scaled_bytes(&profile, typed)) {
-                return Ok(Err(error));
-            }
-            let scaled = text::scaled(profile, typed)?;
-            Ok(store(state, request, scaled.profile(), &decoded, &request.body))
-        }
+    };
+    if let Err(error) = claim_work(tables, 0, work_bytes(&profile)) {
+        return Ok(Err(error));
     }
+    let digest_bytes = match &request.format {
+        BodyFormat::Pprof => profile.text,
+        _ => &request.body,
+    };
+    let subject = Subject { labels: request.labels.clone(), name: &request.name };
+    Ok(store(state, request, subject, profile, &decoded, digest_bytes))
 }
 
-/// Claims the memory that interning a large profile takes beside its tables, and `more`: hashes, nodes and sort keys of its
-/// samples, and their values as rows and scaled. Small bodies have no claim; what they take is kept from push to push.
-fn claim_work(tables: Option<&TableClaim>, profile: &Profile<'_>, more: usize) -> Result<(), ApiError> {
+/// Memory that interning a profile takes beside its tables: hashes, nodes and sort keys of its samples, and their values
+/// as rows.
+fn work_bytes(profile: &Profile<'_>) -> usize {
     const SAMPLE_BYTES: usize = 52;
     const VALUE_BYTES: usize = 16;
     let columns = profile.columns;
-    let samples = columns.sample_count().saturating_mul(SAMPLE_BYTES);
-    let bytes = samples + columns.values.len().saturating_mul(VALUE_BYTES) + more;
+    columns.sample_count().saturating_mul(SAMPLE_BYTES) + columns.values.len().saturating_mul(VALUE_BYTES)
+}
+
+/// Claims that memory for a large profile, as far as it is not claimed already. Small bodies have no claim; what they take
+/// is kept from push to push.
+fn claim_work(tables: Option<&TableClaim>, claimed_bytes: usize, bytes: usize) -> Result<(), ApiError> {
+    // less than what is free was never claimed
+    let claimed_bytes = if claimed_bytes > WORK_BYTES_FREE { claimed_bytes } else { 0 };
     match tables {
-        Some(tables) if bytes > WORK_BYTES_FREE => tables.add_work(bytes),
+        Some(tables) if bytes > WORK_BYTES_FREE.max(claimed_bytes) => tables.add_work(bytes - claimed_bytes),
         _ => Ok(()),
     }
 }
@@ -457,18 +462,26 @@ fn claim_work(tables: Option<&TableClaim>, profile: &Profile<'_>, more: usize) -
 /// Bytes of work that nobody asks for: all pushes at once take less than one giant.
 const WORK_BYTES_FREE: usize = 4 << 20;
 
+/// Which series a profile belongs to.
+struct Subject<'a> {
+    /// As sent.
+    labels: Vec<(String, String)>,
+    name: &'a NameRule,
+}
+
 /// Applies the rules for labels, name and time, and pushes.
 fn store(
     state: &ApiState,
     request: &PushRequest,
+    subject: Subject<'_>,
     profile: Profile<'_>,
     decoded: &Decoded,
     digest_bytes: &[u8],
 ) -> Pushed {
     let mut altered = request.altered.clone();
     altered.merge(&decoded.altered);
-    let series = series_labels(request.labels.clone(), &mut altered)?;
-    let name = name::profile_name(&request.name, series.name.as_deref(), &profile)?;
+    let series = series_labels(subject.labels, &mut altered)?;
+    let name = name::profile_name(subject.name, series.name.as_deref(), &profile)?;
     let header = &profile.columns.header;
     let start = start_of(header.time_nanos, request.client_time, Timestamp::now(), &mut altered)?;
     let types = profile_types(&name, &profile);

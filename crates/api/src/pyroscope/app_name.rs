@@ -53,6 +53,8 @@ fn labels(text: &str, start: usize) -> Result<Vec<(String, String)>, ApiError> {
     }
     let mut labels = Vec::new();
     let mut position = start;
+    // clients that write a list item by item leave a comma at its end
+    let inside = inside.strip_suffix(',').unwrap_or(inside);
     for pair in inside.split(',') {
         let Some((name, value)) = pair.split_once('=') else {
             return Err(wrong(position, "a label needs name=value; a value cannot hold a comma"));
@@ -91,6 +93,7 @@ mod tests {
             ("app{path={id},b=2}", "app [path={id}; b=2]"),
             ("app{query=a=b}", "app [query=a=b]"),
             ("app{note=two words 🔥}", "app [note=two words 🔥]"),
+            ("app{a=b,c=d,}", "app [a=b; c=d]"),
             ("app{quoted=\"x\"}", "app [quoted=\"x\"]"),
             ("服务{区=东}", "服务 [区=东]"),
         ] {
@@ -112,6 +115,7 @@ mod tests {
             ("app{a=b", 7),
             ("app{a=b}x", 8),
             ("app{a=b,c}", 8),
+            ("app{a=b,,}", 8),
             ("app{=b}", 4),
             ("a=b", 1),
         ] {

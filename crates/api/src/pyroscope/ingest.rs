@@ -1,8 +1,9 @@
-//! `POST /ingest` and `/pyroscope/ingest`: pprof (raw or multipart), folded stacks and lines.
+//! `POST /ingest` and `/pyroscope/ingest`: pprof (raw or multipart), folded stacks, lines, tries, trees and speedscope files.
 //!
 //! Success is 200 with an empty body, the only status that the SDKs take for one; a body that cannot be read is 422.
 //! Parameters that cannot be read fall back to their defaults and are counted as `parameter_defaulted` (C032), except
-//! for the application's name, which is never guessed (C082).
+//! for the application's name, which is never guessed (C082). `units` and `aggregationType` say nothing that is kept: the
+//! application's name and the body say it.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -15,10 +16,16 @@ use http::{HeaderMap, StatusCode, header};
 use http_body_util::BodyExt;
 use profile::{Altered, AlteredReason, SERVICE_NAME, Timestamp};
 
-use super::{app_name::AppName, attime, multipart, text_types::text_profile};
+use super::{
+    app_name::AppName,
+    attime, multipart,
+    text_types::{SpeedscopeByApplication, text_profile},
+};
 use crate::{
     ApiError, ApiState, ErrorKind, access,
-    push::{self, ALTERED_HEADER, Api, BodyFormat, ClientTime, NameRule, PushRequest, altered_header},
+    push::{
+        self, ALTERED_HEADER, Api, BodyFormat, ClientTime, NameRule, PushRequest, StackFormat, altered_header,
+    },
 };
 
 /// Samples per second where the client names no rate.
@@ -74,29 +81,51 @@ async fn take(
     let mut altered = Altered::default();
     let client_time = client_time(parameters, &mut altered);
     let content = read_body(parameters, headers, body).await?;
-    let (application, name, format) = match content.kind {
-        Kind::Pprof => (app.application, NameRule::LabelOrSampleTypes, BodyFormat::Pprof),
-        Kind::Groups | Kind::Lines => {
-            // Text alone needs a rate: pprof states its period, and the Go SDK sends 0 beside heaps and locks.
-            let text = text_profile(&app.application, sample_rate(parameters, &mut altered))?;
-            let format = match content.kind {
-                Kind::Lines => BodyFormat::Lines(text.typed),
-                _ => BodyFormat::Folded(text.typed),
-            };
-            (text.service, NameRule::Given(text.name.into()), format)
+    // Formats without times and rates of their own need them: pprof states both, and the Go SDK sends a rate of 0 beside
+    // heaps and locks.
+    let (sample_rate, duration_nanos) = match content.kind {
+        Kind::Pprof => (SAMPLE_RATE_DEFAULT, 0),
+        Kind::Stacks(_) | Kind::Speedscope => {
+            (sample_rate(parameters, &mut altered), duration_nanos(parameters, client_time, &mut altered))
         }
-    };
-    let name = match content.display_names {
-        Some(display) => NameRule::SampleTypes(display),
-        None => name,
     };
     let mut labels = app.labels;
     // The name of a profile comes from its content here, whatever a label says.
     labels.retain(|(label, _)| label != "__name__");
-    let named = labels.iter().any(|(label, value)| label == SERVICE_NAME && !value.is_empty());
-    labels.push((if named { "app_name" } else { SERVICE_NAME }.to_owned(), application));
-    let spy = parameters.get("spyName").map_or("unknown", String::as_str);
-    labels.push(("pyroscope_spy".to_owned(), spy.to_owned()));
+    let has = |name: &str| labels.iter().any(|(label, value)| label == name && !value.is_empty());
+    let application_label = if has(SERVICE_NAME) { "app_name" } else { SERVICE_NAME };
+    let has_application_label = has(application_label);
+    let has_spy = has("pyroscope_spy");
+    let mut name = NameRule::LabelOrSampleTypes;
+    let mut application = Some(app.application);
+    let format = match content.kind {
+        Kind::Pprof => BodyFormat::Pprof,
+        Kind::Stacks(format) => {
+            let text = text_profile(application.as_deref().unwrap_or_default(), sample_rate)?;
+            name = NameRule::Given(text.name.into());
+            application = Some(text.service);
+            BodyFormat::Stacks(format, text.typed.lasting(duration_nanos))
+        }
+        Kind::Speedscope => BodyFormat::Speedscope(Arc::new(SpeedscopeByApplication {
+            application: application.take().unwrap_or_default(),
+            label: application_label,
+            sample_rate,
+            duration_nanos,
+        })),
+    };
+    if let Some(display) = content.display_names {
+        name = NameRule::SampleTypes(display);
+    }
+    // What the client says of itself in a label goes before what is said for it.
+    if let Some(application) = application
+        && !has_application_label
+    {
+        labels.push((application_label.to_owned(), application));
+    }
+    if !has_spy {
+        let spy = parameters.get("spyName").map_or("unknown", String::as_str);
+        labels.push(("pyroscope_spy".to_owned(), spy.to_owned()));
+    }
     let mut request = PushRequest::pprof(tenant, Api::Ingest, labels, content.body);
     request.name = name;
     request.format = format;
@@ -105,11 +134,16 @@ async fn take(
     Ok(push::push_profile(state, request).await?.altered)
 }
 
+/// `OPTIONS`: what may be done here.
+pub(super) async fn options() -> impl IntoResponse {
+    (StatusCode::NO_CONTENT, [(header::ALLOW, "OPTIONS, POST")])
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Pprof,
-    Groups,
-    Lines,
+    Stacks(StackFormat),
+    Speedscope,
 }
 
 struct Content {
@@ -118,49 +152,72 @@ struct Content {
     display_names: Option<std::collections::BTreeMap<String, String>>,
 }
 
-/// Chooses the format by `format`, then by content type, then by the first bytes.
+/// Chooses the format by `format`, then by content type, then by the first bytes. Multipart is told by its content type
+/// whatever `format` says.
 async fn read_body(parameters: &Parameters, headers: &HeaderMap, body: Body) -> Result<Content, ApiError> {
-    let format = parameters.get("format").map_or("", String::as_str);
-    if matches!(format, "jfr" | "trie" | "tree" | "speedscope") {
-        return Err(unsupported("format", format));
-    }
     let content_type =
         headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    if content_type.starts_with("binary/octet-stream+") {
-        return Err(unsupported("Content-Type", content_type));
-    }
-    let is_multipart =
-        content_type.get(..19).is_some_and(|start| start.eq_ignore_ascii_case("multipart/form-data"));
+    let format = parameters.get("format").map_or("", String::as_str);
+    let named = named_kind(format, content_type)?;
+    let is_multipart = starts_with(content_type, "multipart/form-data");
     if is_multipart {
         let parts = multipart::read(content_type, body).await?;
         let body = parts
             .profile
             .ok_or_else(|| ApiError::new(ErrorKind::Malformed, "profile", "the part is missing"))?;
-        return Ok(Content { kind: Kind::Pprof, body, display_names: parts.display_names });
+        return Ok(Content { kind: named.unwrap_or(Kind::Pprof), body, display_names: parts.display_names });
     }
     let body = body
         .collect()
         .await
         .map_err(|error| ApiError::new(ErrorKind::Malformed, "body", error.to_string()))?
         .to_bytes();
-    let kind = match format {
-        "pprof" => Kind::Pprof,
-        "lines" => Kind::Lines,
-        // Compressed text is text: what is inside counts.
-        _ => match formats::sniff_inside(&body) {
-            formats::SniffedFormat::Text | formats::SniffedFormat::Unknown => Kind::Groups,
-            _ => Kind::Pprof,
-        },
+    let kind = match named {
+        Some(kind) => kind,
+        None => sniffed_kind(&body)?,
     };
     Ok(Content { kind, body, display_names: None })
 }
 
-fn unsupported(field: &str, value: &str) -> ApiError {
-    ApiError::new(
-        ErrorKind::Unsupported,
-        field,
-        format!("{value} is not supported; send pprof, folded stacks (groups) or lines"),
-    )
+/// What the client calls it; `None` where it has no word, or none that is known.
+fn named_kind(format: &str, content_type: &str) -> Result<Option<Kind>, ApiError> {
+    let by_format = match format {
+        "pprof" => Some(Kind::Pprof),
+        "lines" => Some(Kind::Stacks(StackFormat::Lines)),
+        "trie" => Some(Kind::Stacks(StackFormat::Trie)),
+        "tree" => Some(Kind::Stacks(StackFormat::Tree)),
+        "speedscope" => Some(Kind::Speedscope),
+        "jfr" => return Err(no_jfr("format")),
+        _ => None,
+    };
+    Ok(by_format.or_else(|| {
+        let formats = [("trie", StackFormat::Trie), ("tree", StackFormat::Tree)];
+        let found = formats.iter().find(|(word, _)| {
+            content_type.get(20..).is_some_and(|rest| starts_with(rest, word))
+                && starts_with(content_type, "binary/octet-stream+")
+        });
+        found.map(|(_, format)| Kind::Stacks(*format))
+    }))
+}
+
+/// Folded stacks unless the bytes say otherwise. Compressed text is text: what is inside counts.
+fn sniffed_kind(body: &[u8]) -> Result<Kind, ApiError> {
+    use formats::SniffedFormat;
+    match formats::sniff_inside(body) {
+        SniffedFormat::Text | SniffedFormat::Unknown => Ok(Kind::Stacks(StackFormat::Folded)),
+        SniffedFormat::Json => Ok(Kind::Speedscope),
+        SniffedFormat::Jfr => Err(no_jfr("body")),
+        _ => Ok(Kind::Pprof),
+    }
+}
+
+fn starts_with(text: &str, word: &str) -> bool {
+    text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
+}
+
+fn no_jfr(field: &str) -> ApiError {
+    let message = "JFR recordings are not read yet; send pprof, speedscope, folded stacks (groups), lines, trie or tree";
+    ApiError::new(ErrorKind::Unsupported, field, message)
 }
 
 /// The time in `from`; one that cannot be read counts as not sent.
@@ -173,6 +230,16 @@ fn client_time(parameters: &Parameters, altered: &mut Altered) -> Option<ClientT
             None
         }
     }
+}
+
+/// From `from` to `until`; 0 where either is not said or nothing lies between.
+fn duration_nanos(parameters: &Parameters, from: Option<ClientTime>, altered: &mut Altered) -> i64 {
+    let Some(text) = parameters.get("until") else { return 0 };
+    let Ok(until) = attime::parse("until", text, Timestamp::now()) else {
+        altered.add(AlteredReason::ParameterDefaulted, 1);
+        return 0;
+    };
+    from.and_then(|from| until.0.checked_sub(from.time.0)).map_or(0, |nanos| nanos.max(0))
 }
 
 fn sample_rate(parameters: &Parameters, altered: &mut Altered) -> u32 {

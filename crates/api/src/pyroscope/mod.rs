@@ -39,8 +39,8 @@ pub(crate) fn router(state: &Arc<ApiState>) -> axum::Router {
         .route_service("/querier.v1.QuerierService/{method}", services)
         .layer(axum::middleware::from_fn(statuses::with_statuses));
     axum::Router::new()
-        .route("/ingest", post(ingest::ingest))
-        .route("/pyroscope/ingest", post(ingest::ingest))
+        .route("/ingest", post(ingest::ingest).options(ingest::options))
+        .route("/pyroscope/ingest", post(ingest::ingest).options(ingest::options))
         .route("/pyroscope/render", get(render::render))
         .with_state(Arc::clone(state))
         .merge(services)

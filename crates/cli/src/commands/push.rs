@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 
 use client::{ClientError, Question};
-use formats::{SniffedFormat, sniff};
 use profile::AlteredReason;
 use serde_json::json;
 use wire::{PushOutcome, PushReply};
@@ -13,7 +12,7 @@ use crate::{
     output,
     progress::Progress,
     render::{one_line, write_line},
-    source::{ServerArguments, read_file},
+    source::{FileFormat, ServerArguments, read_file},
 };
 
 /// Arguments of `push`.
@@ -22,7 +21,7 @@ use crate::{
     after_help = "Examples:\n  everflame push cpu.pprof --service api\n  everflame push *.pb.gz --service api --label env=prod --label pod=a-1 --type cpu\n  perf script | stackcollapse-perf | everflame push - --service api --name process_cpu"
 )]
 pub struct Arguments {
-    /// Profile files: pprof (gzip, zstd or plain), folded stacks, Go execution traces with --type trace; `-` = stdin
+    /// Profile files: pprof (gzip, zstd or plain), folded stacks, speedscope, Go execution traces with --type trace; `-` = stdin
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Value of the label service_name
@@ -37,13 +36,16 @@ pub struct Arguments {
     /// Name of the profile where no word of --type fits: process_cpu, memory, …
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
+    /// What the files are, where their bytes do not say it
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    file_format: FileFormat,
     /// When it was taken, for profiles that do not say: RFC 3339, ms since 1970, or now-1h [default: now]
     #[arg(long, value_name = "TIME")]
     time: Option<String>,
     /// How values relate along time
     #[arg(long, value_name = "HOW", value_parser = ["delta", "instant", "cumulative"])]
     temporality: Option<String>,
-    /// Samples per second of folded stacks, to count time instead of samples
+    /// Samples per second of stacks with counts, to count time instead of samples
     #[arg(long, value_name = "N")]
     sample_rate: Option<u32>,
     /// JSON: an array of answers, one per file
@@ -97,11 +99,14 @@ fn question(arguments: &Arguments, body: &[u8]) -> Question {
         .with_some("time", arguments.time.as_deref())
         .with_some("temporality", arguments.temporality.as_deref());
     let question = arguments.labels.iter().fold(question, |question, label| question.with("label", label));
-    if sniff(body) != SniffedFormat::Text {
+    let Some(format) = arguments.file_format.pushed_as(body) else { return question };
+    let question = question.with("format", format);
+    if format == "speedscope" {
+        // the file says itself what it counts
         return question;
     }
     let rate = arguments.sample_rate.map(|rate| rate.to_string());
-    question.with("format", "folded").with_some("sample_rate", rate.as_deref())
+    question.with_some("sample_rate", rate.as_deref())
 }
 
 /// What became of a file, and what was changed.

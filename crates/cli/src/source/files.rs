@@ -6,7 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use formats::{DecodeError, DecodeErrorKind, Decoded, Decoder, Limits, SniffedFormat, sniff};
+use formats::{
+    DecodeError, DecodeErrorKind, Decoded, Decoder, Limits, Measure, SniffedFormat, SpeedscopeUnit, sniff,
+    sniff_inside,
+};
 use profile::{
     Altered, AlteredReason, LabelSet, Profile, ProfileType, SERVICE_NAME, SeriesType, Temporality, Timestamp,
     TypedColumn,
@@ -31,7 +34,7 @@ pub struct Columns {
 ///
 /// # Errors
 /// For a file that cannot be read or decoded: names it and says why.
-pub fn load(paths: &[PathBuf], side: &str) -> Result<(MemoryDataset, Columns), Failure> {
+pub fn load(paths: &[PathBuf], side: &str, format: FileFormat) -> Result<(MemoryDataset, Columns), Failure> {
     let mut dataset = MemoryDataset::new(side);
     let mut decoder = Decoder::new();
     let limits = limits();
@@ -41,22 +44,27 @@ pub fn load(paths: &[PathBuf], side: &str) -> Result<(MemoryDataset, Columns), F
     let progress = Progress::of_files("reading", paths.len());
     for path in paths {
         let body = read(path)?;
-        let (profile, decoded) = decode(&mut decoder, &body, &limits)
-            .map_err(|reason| Failure::Failed(format!("{}: {reason}", shown(path))))?;
-        tell_altered(path, &decoded.altered);
-        first.get_or_insert_with(|| columns(&profile));
-        let new = NewProfile {
-            tenant: &profile::Tenant::anonymous(),
-            labels: labels.clone(),
-            name: PROFILE_NAME,
-            temporality: Temporality::Delta,
-            profile,
-            digest_bytes: profile.text,
-            time: Timestamp(profile.columns.header.time_nanos),
-            time_is_stated: true,
-            id: None,
-        };
-        dataset.add(&new).map_err(|error| Failure::Failed(format!("{}: {error}", shown(path))))?;
+        let mut altered = Altered::default();
+        each_profile(&mut decoder, &body, &limits, format, |profile, decoded, index| {
+            altered.merge(&decoded.altered);
+            first.get_or_insert_with(|| columns(&profile));
+            let new = NewProfile {
+                tenant: &profile::Tenant::anonymous(),
+                labels: labels.clone(),
+                name: PROFILE_NAME,
+                temporality: Temporality::Delta,
+                profile,
+                // profiles of one file have one text, and are told apart by where it is begun
+                digest_bytes: profile.text.get(index..).unwrap_or_default(),
+                time: Timestamp(profile.columns.header.time_nanos),
+                time_is_stated: true,
+                id: None,
+            };
+            dataset.add(&new).map_err(|error| error.to_string())?;
+            Ok(())
+        })
+        .map_err(|reason| Failure::Failed(format!("{}: {reason}", shown(path))))?;
+        tell_altered(path, &altered);
         progress.step();
     }
     progress.finish();
@@ -108,7 +116,110 @@ fn shown(path: &Path) -> String {
     if path == Path::new("-") { "stdin".to_owned() } else { path.display().to_string() }
 }
 
-/// Decodes pprof or folded stacks.
+/// What a file is said to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum FileFormat {
+    /// What its bytes say: pprof, folded stacks or speedscope.
+    #[default]
+    Auto,
+    /// pprof.
+    Pprof,
+    /// Folded stacks, `root;leaf 42`.
+    Folded,
+    /// One stack per line.
+    Lines,
+    /// Pyroscope's trie.
+    Trie,
+    /// Pyroscope's tree.
+    Tree,
+    /// A speedscope file.
+    Speedscope,
+}
+
+impl FileFormat {
+    /// The format itself where it was left to the bytes.
+    ///
+    /// # Errors
+    /// What the bytes are where nothing reads them.
+    fn of(self, body: &[u8]) -> Result<Self, String> {
+        if self != Self::Auto {
+            return Ok(self);
+        }
+        match sniff_inside(body) {
+            SniffedFormat::Text => Ok(Self::Folded),
+            SniffedFormat::Json => Ok(Self::Speedscope),
+            SniffedFormat::GoTrace => {
+                Err("is a Go execution trace, which has no call tree; open it with go tool trace".into())
+            }
+            SniffedFormat::GoTextDump => {
+                Err("is a text dump of goroutines or threads; fetch the profile without debug=1 or debug=2"
+                    .into())
+            }
+            SniffedFormat::Jfr => Err("is a JFR recording, which is not read yet".into()),
+            _ => Ok(Self::Pprof),
+        }
+    }
+
+    /// The word of the native API; `None` where that tells it by the bytes as well.
+    #[must_use]
+    pub fn pushed_as(self, body: &[u8]) -> Option<&'static str> {
+        match self.of(body).ok()? {
+            Self::Auto | Self::Pprof => None,
+            Self::Folded => Some("folded"),
+            Self::Lines => Some("lines"),
+            Self::Trie => Some("trie"),
+            Self::Tree => Some("tree"),
+            Self::Speedscope => Some("speedscope"),
+        }
+    }
+}
+
+/// Decodes all profiles of a file: one, but for speedscope, which holds any number.
+///
+/// # Errors
+/// Why the bytes are no profile, or what `take` says.
+fn each_profile(
+    decoder: &mut Decoder,
+    body: &[u8],
+    limits: &Limits,
+    format: FileFormat,
+    mut take: impl FnMut(Profile<'_>, Decoded, usize) -> Result<(), String>,
+) -> Result<(), String> {
+    let counted = Measure::plain("samples", "count");
+    let (profile, decoded) = match format.of(body)? {
+        FileFormat::Auto | FileFormat::Pprof => decode(decoder, body, limits)?,
+        FileFormat::Folded => decoder.folded(body, counted, limits).map_err(said)?,
+        FileFormat::Lines => decoder.lines(body, counted, limits).map_err(said)?,
+        FileFormat::Trie => decoder.trie(body, counted, limits).map_err(said)?,
+        FileFormat::Tree => decoder.tree(body, counted, limits).map_err(said)?,
+        FileFormat::Speedscope => {
+            let mut file = decoder.speedscope(body, limits).map_err(said)?;
+            if file.is_empty() {
+                return Err("has no profile in it".into());
+            }
+            for index in 0..file.len() {
+                let measure = match file.unit(index) {
+                    SpeedscopeUnit::None => counted,
+                    SpeedscopeUnit::Time { .. } => Measure::plain("wall", "nanoseconds"),
+                    SpeedscopeUnit::Bytes => Measure::plain("space", "bytes"),
+                };
+                let (profile, decoded) = file.decode(index, measure, limits).map_err(said)?;
+                take(profile, decoded, index)?;
+            }
+            return Ok(());
+        }
+    };
+    take(profile, decoded, 0)
+}
+
+fn said(error: DecodeError) -> String {
+    match error.kind {
+        DecodeErrorKind::Malformed => format!("is no profile that can be read: {error}"),
+        _ => error.to_string(),
+    }
+}
+
+/// Decodes pprof.
 ///
 /// # Errors
 /// Why the bytes are no profile.
@@ -117,42 +228,10 @@ pub fn decode<'a>(
     body: &'a [u8],
     limits: &Limits,
 ) -> Result<(Profile<'a>, Decoded), String> {
-    let outer = sniff(body);
-    // Compressed text is rare, so a compressed body is looked into only after it was no pprof.
-    let inner = match outer {
-        SniffedFormat::Gzip | SniffedFormat::Zstd if is_text_inside(decoder, body, limits) => {
-            SniffedFormat::Text
-        }
-        SniffedFormat::Gzip | SniffedFormat::Zstd => SniffedFormat::Pprof,
-        plain => plain,
-    };
-    let said = |error: DecodeError| match error.kind {
-        DecodeErrorKind::Malformed => format!("is no profile that can be read: {error}"),
-        _ => error.to_string(),
-    };
-    match inner {
-        SniffedFormat::Text => decoder.folded(body, "samples", "count", limits).map_err(said),
-        SniffedFormat::GoTrace => {
-            Err("is a Go execution trace, which has no call tree; open it with go tool trace".into())
-        }
-        SniffedFormat::GoTextDump => {
-            Err("is a text dump of goroutines or threads; fetch the profile without debug=1 or debug=2"
-                .into())
-        }
-        SniffedFormat::Jfr => Err("is a JFR recording, which is not read yet".into()),
-        SniffedFormat::Unknown => decoder
-            .pprof(body, limits)
-            .map_err(|error| format!("is neither pprof nor folded stacks ({error})")),
-        _ => decoder.pprof(body, limits).map_err(said),
-    }
-}
-
-/// Whether a compressed body holds text. Only its beginning is inflated twice.
-fn is_text_inside(decoder: &mut Decoder, body: &[u8], limits: &Limits) -> bool {
-    // Folded stacks are small beside profiles; a large body is not inflated twice for a guess.
-    const GUESS_BYTES_MAX: usize = 256 << 10;
-    body.len() <= GUESS_BYTES_MAX
-        && decoder.inflate(body, limits).is_ok_and(|inflated| sniff(inflated.bytes) == SniffedFormat::Text)
+    let is_known = sniff(body) != SniffedFormat::Unknown;
+    decoder.pprof(body, limits).map_err(|error| {
+        if is_known { said(error) } else { format!("is neither pprof nor folded stacks ({error})") }
+    })
 }
 
 /// Types of the columns and which one is shown by default.
@@ -228,8 +307,32 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("stacks");
         fs::write(&path, "main;work 3\nmain;rest 1\n").unwrap();
-        let (_, columns) = load(&[path], "left").unwrap();
+        let (_, columns) = load(&[path], "left", FileFormat::Auto).unwrap();
         assert_eq!(columns.types[columns.default].to_string(), "profile:samples:count::");
+    }
+
+    #[test]
+    fn speedscope_files_are_read_by_their_bytes_and_trees_by_their_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let profile = r#"{"type":"sampled","unit":"milliseconds","name":"t","samples":[[0]],"weights":[2]}"#;
+        let text = format!(
+            r#"{{"$schema":"https://www.speedscope.app/file-format-schema.json","profiles":[{profile},{profile}],"shared":{{"frames":[{{"name":"f"}}]}}}}"#
+        );
+        let tree = b"\x00\x00\x01\x01a\x00\x02\x01b\x01\x00\x01c\x02\x00";
+        for (body, format, typed, total) in [
+            (text.as_bytes().to_vec(), FileFormat::Auto, "profile:wall:nanoseconds::", 4_000_000),
+            (formats::gzip(text.as_bytes()), FileFormat::Auto, "profile:wall:nanoseconds::", 4_000_000),
+            (tree.to_vec(), FileFormat::Tree, "profile:samples:count::", 3),
+            (tree.to_vec(), FileFormat::Trie, "profile:samples:count::", 3),
+        ] {
+            fs::write(&path, body).unwrap();
+            let (_, columns) = load(std::slice::from_ref(&path), "left", format).unwrap();
+            assert_eq!(columns.types[columns.default].to_string(), typed);
+            let values = super::super::ValueArguments { file_format: format, ..Default::default() };
+            let local = crate::source::Local::open(&[std::slice::from_ref(&path)], &values).unwrap();
+            assert_eq!(local.top().unwrap().data.total, total);
+        }
     }
 
     #[test]
@@ -243,10 +346,14 @@ mod tests {
         ] {
             let path = folder.path().join(name);
             fs::write(&path, body).unwrap();
-            let error = load(std::slice::from_ref(&path), "left").map(|_| ()).unwrap_err().to_string();
+            let error = load(std::slice::from_ref(&path), "left", FileFormat::Auto)
+                .map(|_| ())
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(name) && error.contains(word), "{error}");
         }
-        let folder_error = load(&[folder.path().into()], "left").map(|_| ()).unwrap_err().to_string();
+        let folder_error =
+            load(&[folder.path().into()], "left", FileFormat::Auto).map(|_| ()).unwrap_err().to_string();
         assert!(folder_error.contains("is a folder"), "{folder_error}");
     }
 }

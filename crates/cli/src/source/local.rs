@@ -35,7 +35,7 @@ impl Local {
         let mut datasets = Vec::new();
         let mut first: Option<Columns> = None;
         for (paths, side) in sides.iter().zip(SIDES) {
-            let (dataset, columns) = files::load(paths, side)?;
+            let (dataset, columns) = files::load(paths, side, values.file_format)?;
             datasets.push(dataset.snapshot());
             first.get_or_insert(columns);
         }

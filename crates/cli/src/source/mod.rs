@@ -12,7 +12,7 @@ use std::{ffi::OsString, path::PathBuf};
 
 use query::{Aggregation, AnswerStats, CallersTable, DiffTree, FlameTree, NameMode, TopTable};
 
-pub use files::read as read_file;
+pub use files::{FileFormat, read as read_file};
 pub use local::Local;
 pub use server::{Remote, ServerArguments, label_map};
 
@@ -21,7 +21,7 @@ use crate::failure::Failure;
 /// What is asked, as typed.
 #[derive(Clone, Debug, clap::Args)]
 pub struct SourceArguments {
-    /// Profile files (pprof or folded stacks, `-` = stdin; several are merged), or one selector for the server
+    /// Profile files (pprof, folded stacks or speedscope, `-` = stdin; several are merged), or one selector for the server
     #[arg(value_name = "FILE|SELECTOR")]
     pub sources: Vec<OsString>,
     /// Which values.
@@ -42,6 +42,9 @@ pub struct ValueArguments {
     /// Sample type by name or position, as pprof has it [default: the profile's own default, else the last]
     #[arg(long, value_name = "NAME|N", alias = "sample_index", conflicts_with = "profile_type")]
     pub sample_index: Option<String>,
+    /// What files are, where their bytes do not say it
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub file_format: FileFormat,
     /// First instant: RFC 3339, ms since 1970, or now-1h [default: everything]
     #[arg(long, value_name = "TIME")]
     pub from: Option<String>,

@@ -13,7 +13,7 @@ use query::{AnswerStats, NameMode, TopRow, TopTable};
 
 use super::{
     Told, ValueArguments,
-    files::{self, decode},
+    files::{self, FileFormat, decode},
     local::choose,
 };
 use crate::failure::Failure;
@@ -30,6 +30,9 @@ pub fn top(path: &Path, values: &ValueArguments) -> Result<Option<Told<TopTable>
         || !values.profile_ids.is_empty();
     // What comes from stdin cannot be read a second time by the engine's way.
     if is_filtered || path == Path::new("-") {
+        return Ok(None);
+    }
+    if !matches!(values.file_format, FileFormat::Auto | FileFormat::Pprof) {
         return Ok(None);
     }
     let body = files::read(path)?;

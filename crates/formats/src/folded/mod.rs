@@ -7,9 +7,9 @@
 use profile::{Altered, AlteredReason};
 
 use crate::{
-    DecodeError,
+    DecodeError, Measure,
     inflate::Buffer,
-    stacks::{Measure, Stacks, Stop, Target, build},
+    stacks::{Stacks, Stop, Target, build},
     work,
 };
 
@@ -87,9 +87,7 @@ fn lines(stacks: &mut Stacks<'_>, text: &[u8], weights: Weights) -> Result<(), S
 }
 
 fn sample(stacks: &mut Stacks<'_>, stack: &[u8], start: usize, value: i64) -> Result<(), Stop> {
-    if !stacks.counts(value) {
-        return Ok(());
-    }
+    let Some(value) = stacks.counted(value)? else { return Ok(()) };
     let depth = stack.split(|&byte| byte == b';').filter(|frame| !frame.trim_ascii().is_empty()).count();
     let kept = stacks.kept(depth);
     stacks.room_for(kept)?;

@@ -19,8 +19,9 @@ use profile::{
 
 use self::frame::Frame;
 use crate::{
-    DecodeError, Limits,
+    DecodeError, Limits, Measure, Scale,
     budget::{Budget, Full},
+    measure,
     pprof::TRUNCATED,
     work,
 };
@@ -62,13 +63,6 @@ pub(crate) struct Target<'a> {
     pub(crate) limits: &'a Limits,
 }
 
-/// Type and unit of the one column of values.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Measure<'a> {
-    pub(crate) sample_type: &'a str,
-    pub(crate) sample_unit: &'a str,
-}
-
 /// Lets `fill` build the columns of one profile.
 pub(crate) fn build(
     target: Target<'_>,
@@ -86,13 +80,14 @@ pub(crate) fn build(
         budget: &mut budget,
         limits,
         altered: Altered::default(),
+        scale: measure.scale,
         hasher: FixedState::default(),
         strings: HashTable::new(),
         functions: HashTable::new(),
         locations: HashTable::new(),
         marker: None,
     };
-    match stacks.measured_by(measure).and_then(|()| fill(&mut stacks)) {
+    match stacks.measured_by(&measure).and_then(|()| fill(&mut stacks)) {
         Ok(()) => Ok(stacks.altered),
         Err(Stop::Wrong(error)) => Err(error),
         Err(Stop::Full) => {
@@ -111,6 +106,7 @@ pub(crate) struct Stacks<'a> {
     pub(crate) budget: &'a mut Budget,
     pub(crate) limits: &'a Limits,
     pub(crate) altered: Altered,
+    scale: Scale,
     hasher: FixedState,
     strings: HashTable<u32>,
     functions: HashTable<u32>,
@@ -119,23 +115,29 @@ pub(crate) struct Stacks<'a> {
 }
 
 impl Stacks<'_> {
-    fn measured_by(&mut self, measure: Measure<'_>) -> Result<(), Stop> {
+    fn measured_by(&mut self, measure: &Measure<'_>) -> Result<(), Stop> {
         let kind = self.added_string(measure.sample_type.as_bytes())?;
         let unit = self.added_string(measure.sample_unit.as_bytes())?;
         self.columns.sample_types.push(ValueType { kind, unit });
+        let (kind, unit) = match measure.scale {
+            Scale::Plain => (StringIndex::EMPTY, StringIndex::EMPTY),
+            _ => (self.added_string(b"cpu")?, self.added_string(b"nanoseconds")?),
+        };
+        measure::state(self.columns, measure, kind, unit);
         Ok(())
     }
 
-    /// Whether a value makes a sample; counts it where it does not.
-    pub(crate) fn counts(&mut self, value: i64) -> bool {
-        if value == 0 {
-            self.altered.add(AlteredReason::ZeroValue, 1);
-        } else if value < 0 && !self.limits.keep_negative {
+    /// The value of a sample as it is stored; `None` where it makes none, which is counted.
+    pub(crate) fn counted(&mut self, value: i64) -> Result<Option<i64>, Stop> {
+        if value < 0 && !self.limits.keep_negative {
             self.altered.add(AlteredReason::NegativeValue, 1);
-        } else {
-            return true;
+            return Ok(None);
         }
-        false
+        let stored = self.scale.stored(value)?;
+        if stored == 0 {
+            self.altered.add(AlteredReason::ZeroValue, 1);
+        }
+        Ok((stored != 0).then_some(stored))
     }
 
     /// How many frames of a stack of `depth` are kept at the leaf; where that is not all, a marker follows.
@@ -156,7 +158,7 @@ impl Stacks<'_> {
         self.columns.stacks.push(location);
     }
 
-    /// Ends the stack under way, of which `kept` of `depth` frames were pushed, and gives it its value.
+    /// Ends the stack under way, of which `kept` of `depth` frames were pushed, and gives it its counted value.
     pub(crate) fn end_sample(&mut self, kept: usize, depth: usize, value: i64) -> Result<(), Stop> {
         if kept < depth {
             let marker = self.marker()?;
@@ -174,7 +176,7 @@ impl Stacks<'_> {
         Ok(())
     }
 
-    /// A sample of value `value`, its stack given from the root.
+    /// A sample of a counted value, its stack given from the root.
     pub(crate) fn sample_of_path(&mut self, path: &[LocationIndex], value: i64) -> Result<(), Stop> {
         let kept = self.kept(path.len());
         self.room_for(kept)?;
@@ -209,6 +211,11 @@ impl Stacks<'_> {
         let name = self.added_string(&name[frame.name.clone()])?;
         let function = self.function(name, file)?;
         self.location(function, frame.line)
+    }
+
+    /// A string that stands at `start` of the text.
+    pub(crate) fn text_string(&mut self, string: &[u8], start: usize) -> Result<StringIndex, Stop> {
+        self.string(string, Place::Text(start))
     }
 
     /// A string that is put behind the text where it is new.

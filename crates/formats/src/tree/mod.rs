@@ -13,8 +13,8 @@ use profile::{Altered, LocationIndex};
 
 pub use self::records::{TreeReader, TreeRecord, write_tree};
 use crate::{
-    DecodeError,
-    stacks::{Measure, Stacks, Stop, Target, build, narrow},
+    DecodeError, Measure,
+    stacks::{Stacks, Stop, Target, build, narrow},
 };
 
 /// A node whose children are still to come.
@@ -50,8 +50,13 @@ fn nodes(stacks: &mut Stacks<'_>, text: &[u8]) -> Result<(), Stop> {
             stacks.budget.room(&mut path, 1)?;
             path.push(location);
         }
-        let value = reader.value_of(record)?;
-        if value > 0 { stacks.sample_of_path(&path[..depth], value) } else { Ok(()) }
+        if record.self_value == 0 {
+            return Ok(());
+        }
+        match stacks.counted(reader.value_of(record)?)? {
+            Some(value) => stacks.sample_of_path(&path[..depth], value),
+            None => Ok(()),
+        }
     })
 }
 

@@ -11,9 +11,9 @@
 use profile::{Altered, LocationIndex};
 
 use crate::{
-    DecodeError,
+    DecodeError, Measure,
     limits::{SPELLED_BYTES_MIN, SPELLED_BYTES_PER_BYTE_MAX},
-    stacks::{Measure, Stacks, Stop, Target, build, narrow},
+    stacks::{Stacks, Stop, Target, build, narrow},
     tree::TreeReader,
 };
 
@@ -55,8 +55,9 @@ impl Key {
             let record = record?;
             let (key_above, tail_above, frames_above) = (self.bytes.len(), self.tail, self.path.len());
             self.add(stacks, record.name)?;
-            let value = reader.value_of(&record)?;
-            if value > 0 {
+            if record.self_value > 0
+                && let Some(value) = stacks.counted(reader.value_of(&record)?)?
+            {
                 self.sample(stacks, value)?;
             }
             stacks.budget.room(&mut open, 1)?;

@@ -1,0 +1,9 @@
+//! libFuzzer's way into `testkit::fuzz_speedscope`, which the tests run on stable Rust as well.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|body: &[u8]| {
+    let mut decoder = formats::Decoder::new();
+    testkit::fuzz_speedscope(&mut decoder, body);
+});
