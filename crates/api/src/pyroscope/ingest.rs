@@ -113,7 +113,7 @@ async fn take(
             duration_nanos,
         })),
     };
-    if let Some(display) = content.display_names {
+    if let (Kind::Pprof, Some(display)) = (content.kind, content.display_names) {
         name = NameRule::SampleTypes(display);
     }
     // What the client says of itself in a label goes before what is said for it.
