@@ -151,16 +151,15 @@ pub fn types_of(server: &TestServer, service: &str) -> Vec<String> {
     types
 }
 
-/// Asserts that nothing that this server was sent was refused or altered.
+/// Asserts that nothing that this server was sent was refused or altered. An SDK that ends sends what it has, which may be
+/// a moment without any sample, so empty profiles are none of these.
 #[track_caller]
 pub fn nothing_refused_or_altered(server: &TestServer) {
     let told = server.get("/api/v1/ingest/explain").expect(200).json();
     assert!(told["accepted"].as_u64().unwrap() > 0, "{told}");
-    assert_eq!(
-        (&told["refused"], &told["altered"]),
-        (&serde_json::json!([]), &serde_json::json!([])),
-        "{told}"
-    );
+    let altered = told["altered"].as_array().unwrap().iter();
+    let altered: Vec<_> = altered.filter(|entry| entry["reason"] != "empty").collect();
+    assert!(told["refused"].as_array().unwrap().is_empty() && altered.is_empty(), "{told}");
 }
 
 /// The version of a client's SDK that its lock file pins.
