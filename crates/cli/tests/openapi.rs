@@ -115,6 +115,8 @@ fn every_operation_answers_as_described() {
     assert_eq!(grouped["overflowing"][0]["labels"]["service_name"], "huge", "{grouped}");
     assert_eq!(grouped["series"][0]["labels"]["service_name"], "a", "{grouped}");
     caller.call("timeline", "/api/v1/timeline?type=cpu", None, 400);
+    caller.call("targets", "/api/v1/targets", None, 200);
+    caller.call("targets", "/api/v1/targets?state=up", None, 400);
     caller.call("ingestExplain", "/api/v1/ingest/explain", None, 200);
     caller.call("ingestExplain", "/api/v1/ingest/explain?service=a", None, 200);
     caller.call("ingestExplain", "/api/v1/ingest/explain?from=now-1h", None, 400);

@@ -10,7 +10,7 @@ use ureq::{
 use wire::{
     CallersReply, CardinalityReply, DiffReply, ErrorReply, ExplainReply, FlameReply, LabelNamesReply,
     LabelValuesReply, ProfileReply, ProfilesReply, PushReply, SeriesReply, ServicesReply, Stats,
-    TimelineReply, TopReply,
+    TargetsReply, TimelineReply, TopReply,
 };
 
 use crate::{ClientError, Question, address::Address, question::push_encoded};
@@ -248,6 +248,14 @@ impl Client {
     /// See [`Client::push`].
     pub fn explain_body(&self, number: u64) -> Result<Download, ClientError> {
         self.download(&format!("/api/v1/ingest/explain/bodies/{number}"), &Question::new())
+    }
+
+    /// What the server scrapes.
+    ///
+    /// # Errors
+    /// See [`Client::push`].
+    pub fn targets(&self, question: &Question) -> Result<TargetsReply, ClientError> {
+        self.get("/api/v1/targets", question)
     }
 
     fn get<T: DeserializeOwned>(&self, path: &str, question: &Question) -> Result<T, ClientError> {

@@ -25,6 +25,18 @@ pub struct CheckedJob {
     pub errors: Vec<String>,
 }
 
+/// [`check`] without a runtime around it.
+///
+/// # Errors
+/// When there can be no runtime.
+pub fn check_blocking(config: &ScrapeConfig) -> std::io::Result<Vec<CheckedJob>> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let checked = runtime.block_on(check(config));
+    // A look-up of a name that nobody waits for any more may still hold a thread.
+    runtime.shutdown_background();
+    Ok(checked)
+}
+
 /// Asks every discovery once and applies the rules.
 pub async fn check(config: &ScrapeConfig) -> Vec<CheckedJob> {
     let (resolver, bodies) = (Arc::new(Resolver::default()), Bodies::new(limits::BODIES_BYTES_MAX));

@@ -20,7 +20,7 @@ mod sink;
 mod target;
 mod yaml;
 
-pub use check::{CheckedJob, check};
+pub use check::{CheckedJob, check, check_blocking};
 pub use client::{FailureKind, ScrapeError};
 pub use config::{ConfigError, Job, ScrapeConfig, fuzz_config};
 pub use engine::{

@@ -26,7 +26,7 @@ use api::BuildInfo;
 use keys::VARIABLE_PREFIX;
 pub use keys::{KEYS, Key, KeyKind, key_named};
 
-use crate::{limits, ui::UiOptions};
+use crate::{limits, scraping::ScrapeSettings, ui::UiOptions};
 
 /// Why the settings cannot be used. Always the user's to mend, so the program ends with 2 (D28).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -96,6 +96,8 @@ pub struct Config {
     pub query_bytes_max: u64,
     /// Longest query.
     pub query_timeout: Duration,
+    /// What is scraped, with the file that says it.
+    pub(crate) scrape: Option<ScrapeSettings>,
     /// The web page.
     pub(crate) ui: UiOptions,
     /// Limits on connections and slow clients.
@@ -312,12 +314,13 @@ impl Settings {
         if !listen.ip().is_loopback() && token.is_none() && !insecure_listen {
             return Err(ConfigError::InsecureListen { listen });
         }
+        let multi_tenant = self.read("multi_tenant", values::switch)?;
         Ok(Config {
             build: BuildInfo::from_version(env!("CARGO_PKG_VERSION")),
             data_dir: self.read("data_dir", |text| non_empty(text).map(PathBuf::from))?,
             listen,
             token,
-            multi_tenant: self.read("multi_tenant", values::switch)?,
+            multi_tenant,
             retention_bytes: self.read("retention_bytes", values::bytes)?,
             retention: self.read("retention", |text| match text {
                 "off" => Ok(None),
@@ -329,6 +332,10 @@ impl Settings {
             cache_bytes: self.read("cache_bytes", values::bytes)?,
             query_bytes_max: self.read("query_bytes_max", values::bytes)?,
             query_timeout: self.read("query_timeout", positive_duration)?,
+            scrape: self.read("scrape_config", |path| match path {
+                "" => Ok(None),
+                path => ScrapeSettings::read(Path::new(path), multi_tenant).map(Some),
+            })?,
             ui: UiOptions {
                 dir: self.read("ui_dir", |text| Ok((!text.is_empty()).then(|| PathBuf::from(text))))?,
                 base_path: self.read("base_path", values::base_path)?,

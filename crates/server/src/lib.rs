@@ -18,6 +18,7 @@ mod log;
 mod own_metrics;
 mod request_log;
 mod run;
+mod scraping;
 mod self_profile;
 mod ui;
 mod up;

@@ -16,7 +16,9 @@ use tokio::{net::TcpListener, signal::unix::SignalKind, sync::watch, task::JoinH
 use crate::{
     Config, ConfigError, ListenerStats, auth,
     door::Door,
-    files, limits, listener, log, own_metrics, request_log, self_profile,
+    files, limits, listener, log, own_metrics, request_log,
+    scraping::Scraping,
+    self_profile,
     ui::{self, Ui},
 };
 
@@ -93,6 +95,7 @@ async fn run_until_signal<T>(
     begin: impl FnOnce(&Server) -> Result<T, ServerError>,
 ) -> Result<(), ServerError> {
     let mut signals = Signals::new()?;
+    let mut hang_up = config.scrape.is_some().then(HangUp::new).transpose()?;
     let running = tokio::select! {
         running = Server::start(config) => running?,
         name = signals.next() => {
@@ -101,7 +104,12 @@ async fn run_until_signal<T>(
         }
     };
     let beside = begin(&running)?;
-    let name = signals.next().await;
+    let name = loop {
+        tokio::select! {
+            name = signals.next() => break name,
+            () = HangUp::next(&mut hang_up) => running.reload().await,
+        }
+    };
     drop(beside);
     tracing::info!(signal = name, "stopping: requests under way end first");
     tokio::select! {
@@ -135,11 +143,33 @@ impl Signals {
     }
 }
 
+/// SIGHUP, which has files read again. Without such files it does what it always does: it ends the process.
+struct HangUp(tokio::signal::unix::Signal);
+
+impl HangUp {
+    fn new() -> Result<Self, ServerError> {
+        tokio::signal::unix::signal(SignalKind::hangup())
+            .map(Self)
+            .map_err(|error| ServerError::System { what: "signals", reason: error.to_string() })
+    }
+
+    async fn next(this: &mut Option<Self>) {
+        let heard = match this {
+            Some(Self(signal)) => signal.recv().await,
+            None => None,
+        };
+        if heard.is_none() {
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
 /// A server that runs within the current Tokio runtime.
 pub struct Server {
     address: SocketAddr,
     store: Arc<Store>,
     state: Arc<ApiState>,
+    scraping: Arc<Scraping>,
     stop: watch::Sender<bool>,
     serving: JoinHandle<usize>,
 }
@@ -189,12 +219,18 @@ impl Server {
         Arc::clone(&self.state)
     }
 
+    /// Reads again what may change while the server runs: the file of `scrape_config`.
+    pub async fn reload(&self) {
+        self.scraping.reload().await;
+    }
+
     /// Stops gracefully, see the module's header.
     ///
     /// # Errors
     /// When the store cannot make everything durable.
     pub async fn stop(self) -> Result<(), ServerError> {
         let _ = self.stop.send(true);
+        self.scraping.stop().await;
         match self.serving.await {
             Ok(0) => {}
             Ok(cut) => tracing::warn!(connections = cut, "requests did not end in time and were cut"),
@@ -244,7 +280,9 @@ impl StartingServer {
         ));
         let state = ApiState::new(Arc::clone(&store), engine, api_options(&config));
         own_metrics::register(&state.metrics, stats);
-        door.open(api::router(Arc::clone(&state)).merge(self_profile::router()));
+        let scraping = Scraping::start(config.scrape.as_ref(), config.multi_tenant, &state);
+        let routes = api::router(Arc::clone(&state)).merge(self_profile::router());
+        door.open(routes.merge(Scraping::router(&scraping)));
         warn_of_open_door(&config);
         tracing::info!(
             url = %format_args!("http://{address}"),
@@ -252,7 +290,7 @@ impl StartingServer {
             start_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
             "listening"
         );
-        Ok(Server { address, store, state, stop, serving })
+        Ok(Server { address, store, state, scraping, stop, serving })
     }
 }
 

@@ -51,7 +51,7 @@ pub struct ClientItem {
 pub struct ExplainItem {
     /// A word, as in the server's metrics.
     pub reason: String,
-    /// Which way it came: `native`, `profefe`, `ingest`, `push`, …
+    /// Which way it came: `native`, `profefe`, `ingest`, `push`, `scrape`, …
     pub api: String,
     /// The service; empty where it is not known.
     pub service: String,

@@ -12,6 +12,7 @@ mod graph;
 mod listing;
 mod push;
 mod stats;
+mod targets;
 
 pub use error::ErrorReply;
 pub use explain::{ClientItem, ExplainItem, ExplainReply};
@@ -25,3 +26,4 @@ pub use listing::{
 };
 pub use push::{PushOutcome, PushReply, PushedProfile};
 pub use stats::Stats;
+pub use targets::{DiscoveryItem, JobItem, TargetItem, TargetsReply, UnusedTargetItem};

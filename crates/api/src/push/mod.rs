@@ -58,6 +58,8 @@ pub enum Api {
     Ingest,
     /// `push.v1.PusherService/Push`.
     Push,
+    /// Fetched from a target by this process.
+    Scrape,
 }
 
 impl Api {
@@ -69,6 +71,7 @@ impl Api {
             Self::Profefe => "profefe",
             Self::Ingest => "ingest",
             Self::Push => "push",
+            Self::Scrape => "scrape",
         }
     }
 }

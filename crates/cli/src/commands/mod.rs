@@ -10,8 +10,10 @@ mod man;
 mod pprof;
 mod profiles;
 mod push;
+mod scrape;
 mod series;
 mod server;
+mod targets;
 mod top;
 mod up;
 
@@ -50,6 +52,10 @@ pub enum Command {
     Up(up::Arguments),
     /// Send profile files to a server
     Push(push::Arguments),
+    /// List what a server scrapes, and how that goes
+    Targets(targets::Arguments),
+    /// Check what a server would scrape
+    Scrape(scrape::Arguments),
     /// Draw a flame graph: in the terminal, as SVG, as one HTML page
     Flame(flame::Arguments),
     /// List functions by their own value
@@ -84,6 +90,8 @@ impl Command {
             Self::Server(arguments) => server::run(&arguments),
             Self::Up(arguments) => up::run(&arguments),
             Self::Push(arguments) => push::run(&arguments),
+            Self::Targets(arguments) => targets::run(&arguments),
+            Self::Scrape(arguments) => scrape::run(&arguments),
             Self::Flame(arguments) => flame::run(&arguments),
             Self::Top(arguments) => top::run(&arguments),
             Self::Diff(arguments) => diff::run(&arguments),

@@ -95,6 +95,12 @@ pub const KEYS: &[Key] = &[
         "Take the tenant from X-Scope-OrgID; without it all data is one tenant's",
     ),
     key(
+        "scrape_config",
+        KeyKind::Path,
+        "",
+        "YAML file with scrape_configs as Prometheus and Parca have them; read again at SIGHUP",
+    ),
+    key(
         "ui_dir",
         KeyKind::Path,
         "",
