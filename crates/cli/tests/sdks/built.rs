@@ -231,7 +231,7 @@ fn java_agent_is_told_that_jfr_comes_later() {
         let headers: Vec<_> = headers.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
         // The agent drops what gets 415 and goes on; 429 or 5xx would make it send the same again and again.
         let reply = server.call("POST", &target, &headers, Some(&body)).expect(415);
-        assert!(reply.json()["message"].as_str().unwrap().contains("jfr"), "{reply:?}");
+        assert!(reply.json()["message"].as_str().unwrap().contains("JFR"), "{reply:?}");
     }
     let told = server.get("/api/v1/ingest/explain").expect(200).json();
     let refused = &told["refused"][0];
