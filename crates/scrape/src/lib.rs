@@ -22,7 +22,7 @@ mod yaml;
 
 pub use check::{CheckedJob, check, check_blocking};
 pub use client::{FailureKind, ScrapeError};
-pub use config::{ConfigError, Job, ScrapeConfig, fuzz_config};
+pub use config::{ConfigError, Job, ScrapeConfig, fuzz_config, fuzz_relabel};
 pub use engine::{
     DiscoveryStatus, JobStatus, LastScrape, ScrapeMetrics, Scraper, TargetStatus, UnusedTarget,
 };

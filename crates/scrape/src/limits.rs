@@ -21,6 +21,12 @@ pub(crate) const JOBS_MAX: usize = 1_000;
 /// Rules of one job's relabelling.
 pub(crate) const RULES_MAX: usize = 1_000;
 
+/// Source labels of one rule, whose values are joined.
+pub(crate) const SOURCES_MAX: usize = 64;
+
+/// Bytes of what stands between joined values.
+pub(crate) const SEPARATOR_BYTES_MAX: usize = 1_024;
+
 /// Kinds of profiles of one job.
 pub(crate) const KINDS_MAX: usize = 64;
 

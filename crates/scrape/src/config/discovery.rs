@@ -92,6 +92,10 @@ pub(crate) fn groups(nodes: &[Node], path: &str) -> Result<Vec<Group>, ConfigErr
             let reason = format!("more than {} targets", limits::DISCOVERED_MAX);
             return Err(section.error("targets", reason));
         }
+        if let Some(long) = targets.iter().find(|target| target.len() > limits::LABEL_VALUE_BYTES_MAX) {
+            let (bytes, limit) = (long.len(), limits::LABEL_VALUE_BYTES_MAX);
+            return Err(section.error("targets", format!("an address has {bytes} bytes (limit {limit})")));
+        }
         let mut labels = Labels::new();
         if let Some(given) = section.section("labels")? {
             for entry in given.entries() {

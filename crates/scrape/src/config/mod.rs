@@ -290,5 +290,24 @@ pub fn fuzz_config(bytes: &[u8]) {
     }
 }
 
+/// The same for relabelling alone: rules in YAML, a line `--`, then labels as `name=value`, one a line.
+///
+/// # Panics
+/// When labels grow beyond their limits, which is what a fuzzer looks for.
+pub fn fuzz_relabel(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let (rules, labels) = text.split_once("--\n").unwrap_or((&text, ""));
+    let Ok(node) = yaml::read(rules) else { return };
+    let Ok(rules) = relabel_rules(&node, "relabel_configs") else { return };
+    let pairs = labels.lines().filter_map(|line| line.split_once('='));
+    let mut labels: Labels =
+        pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).take(limits::RELABELLED_MAX).collect();
+    let longest = labels.values().map(String::len).max().unwrap_or(0).max(limits::VALUE_BYTES_MAX);
+    if crate::relabel::relabel(&mut labels, &rules).is_ok() {
+        assert!(labels.len() <= limits::RELABELLED_MAX);
+        assert!(labels.values().all(|value| value.len() <= longest));
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -37,7 +37,13 @@ fn rule(mut section: Section<'_>) -> Result<Rule, ConfigError> {
     let action = action.unwrap_or(Action::Replace);
     let sources = section.path_of("source_labels");
     let source_labels = section.node("source_labels").map(|node| texts(node, &sources)).transpose()?;
-    let separator = section.text("separator")?.map(str::to_owned);
+    if source_labels.as_ref().is_some_and(|names| names.len() > limits::SOURCES_MAX) {
+        return Err(section.error("source_labels", format!("more than {} labels", limits::SOURCES_MAX)));
+    }
+    let separator = section.read("separator", |text| match text.len() {
+        0..=limits::SEPARATOR_BYTES_MAX => Ok(text.to_owned()),
+        length => Err(format!("has {length} bytes (limit {})", limits::SEPARATOR_BYTES_MAX)),
+    })?;
     let regex = section.read("regex", Pattern::parse)?;
     let modulus = section.read("modulus", |text| match text.parse() {
         Ok(0) | Err(_) => Err(format!("{text:?} is no whole number of at least 1")),

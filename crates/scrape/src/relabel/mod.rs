@@ -147,10 +147,10 @@ fn apply(labels: &mut Labels, rule: &Rule, number: usize) -> Result<bool, Relabe
             let digest = md5::md5(joined(labels, rule).as_bytes());
             let [.., a, b, c, d, e, f, g, h] = digest;
             let hash = u64::from_be_bytes([a, b, c, d, e, f, g, h]);
-            set_target(labels, rule, (hash % rule.modulus.max(1)).to_string());
+            set_target(labels, rule, number, (hash % rule.modulus.max(1)).to_string())?;
         }
-        Action::Lowercase => set_target(labels, rule, joined(labels, rule).to_lowercase()),
-        Action::Uppercase => set_target(labels, rule, joined(labels, rule).to_uppercase()),
+        Action::Lowercase => set_target(labels, rule, number, joined(labels, rule).to_lowercase())?,
+        Action::Uppercase => set_target(labels, rule, number, joined(labels, rule).to_uppercase())?,
         Action::LabelMap => label_map(labels, rule, number)?,
         Action::LabelDrop => labels.retain(|name, _| !regex.is_match(name)),
         Action::LabelKeep => labels.retain(|name, _| regex.is_match(name)),
@@ -172,11 +172,15 @@ fn value<'a>(labels: &'a Labels, rule: &Rule) -> &'a str {
     rule.target_label.constant().and_then(|name| labels.get(name)).map_or("", String::as_str)
 }
 
-fn set_target(labels: &mut Labels, rule: &Rule, value: String) {
+fn set_target(labels: &mut Labels, rule: &Rule, number: usize, value: String) -> Result<(), RelabelError> {
+    if value.len() > limits::VALUE_BYTES_MAX {
+        return Err(RelabelError::Value { rule: number });
+    }
     // Checked when the rule was read: of these actions the name is a constant.
     if let Some(name) = rule.target_label.constant() {
         set(labels, name.to_owned(), value);
     }
+    Ok(())
 }
 
 /// An empty value means that the label is not there.

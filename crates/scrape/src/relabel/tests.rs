@@ -44,6 +44,8 @@ fn labels_and_values_cannot_double_for_ever() {
     let mut found = labels("a=xx");
     assert!(matches!(relabel(&mut found, &rules(&growing)), Err(RelabelError::Value { .. })));
     assert!(found["a"].len() <= limits::VALUE_BYTES_MAX);
+    let joining = "- {source_labels: [a, a, a, a], target_label: a, action: uppercase}\n".repeat(64);
+    assert!(matches!(relabel(&mut labels("a=xx"), &rules(&joining)), Err(RelabelError::Value { .. })));
 }
 
 #[test]
