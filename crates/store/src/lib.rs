@@ -14,6 +14,7 @@ pub mod retention;
 
 mod append;
 mod blocks;
+mod documents;
 mod error;
 mod flush;
 mod fuzz;
@@ -34,6 +35,7 @@ mod store;
 mod tally;
 mod view;
 
+pub use documents::{DocumentChange, DocumentEntry, DocumentKey, DocumentKind, Documents};
 pub use error::StoreError;
 pub use fuzz::{ReplayedLog, log_of, log_records, replay_log};
 pub use memory::MemoryDataset;

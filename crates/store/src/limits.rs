@@ -46,3 +46,9 @@ pub(crate) const BLOCK_FILES_SHARE: usize = 4;
 
 /// Files of blocks that stay open, however many the system grants. More save an `open` (some µs) per chunk that is read.
 pub(crate) const BLOCK_FILES_MAX: usize = 1024;
+
+/// How long an ad hoc upload is kept: a month is enough to come back to it, and nobody removes them by hand.
+pub(crate) const AD_HOC_AGE_MAX: Duration = Duration::from_secs(30 * 86_400);
+
+/// How often documents are looked through for those that are too old.
+pub(crate) const DOCUMENTS_INTERVAL: Duration = Duration::from_secs(3600);

@@ -2,13 +2,13 @@
 
 use std::{
     sync::{Arc, PoisonError, atomic::Ordering},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use crate::{
     StoreError,
     flush::blocking,
-    limits::{FLUSH_RETRY, MAINTENANCE_INTERVAL},
+    limits::{DOCUMENTS_INTERVAL, FLUSH_RETRY, MAINTENANCE_INTERVAL},
     retention::{FreeSpace, Retention},
     store::{Shared, now},
 };
@@ -16,6 +16,7 @@ use crate::{
 /// Runs until the store closes.
 pub(crate) async fn run(shared: Arc<Shared>) {
     let mut pause = Duration::ZERO;
+    let mut documents_seen: Option<Instant> = None;
     loop {
         let woken = tokio::time::timeout(MAINTENANCE_INTERVAL, shared.wake.notified()).await.is_ok();
         if shared.is_closing.load(Ordering::Relaxed) {
@@ -40,6 +41,14 @@ pub(crate) async fn run(shared: Arc<Shared>) {
         }
         if let Err(error) = drop_expired(&shared).await {
             tracing::error!(%error, "retention failed");
+        }
+        if documents_seen.is_none_or(|seen| seen.elapsed() >= DOCUMENTS_INTERVAL) {
+            documents_seen = Some(Instant::now());
+            match shared.documents.drop_expired(now()).await {
+                Ok(0) => {}
+                Ok(uploads) => tracing::info!(uploads, "ad hoc uploads dropped at their age"),
+                Err(error) => tracing::error!(%error, "ad hoc uploads cannot be looked through"),
+            }
         }
         if woken && !pause.is_zero() {
             // A full head wakes us with every push; a failing flush is not to be tried as often.

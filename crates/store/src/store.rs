@@ -16,7 +16,7 @@ use profile::{LabelSet, ProfileId, Tenant, TimeRange, Timestamp};
 use tokio::{sync::Notify, task::JoinHandle};
 
 use crate::{
-    Accepted, Attachment, NewAttachment, NewProfile, Place, PushError, RecoveryReport, StoreError,
+    Accepted, Attachment, Documents, NewAttachment, NewProfile, Place, PushError, RecoveryReport, StoreError,
     StoreOptions, StoreState, StoreStats, Tally, Ticket, View,
     blocks::{BlockCache, OpenBlock, OpenFiles},
     catalogue::{Catalogue, Edit},
@@ -65,6 +65,7 @@ pub(crate) struct Shared {
     pub(crate) buffers: Buffers,
     pub(crate) recent: Mutex<RecentDigests>,
     pub(crate) cache: BlockCache,
+    pub(crate) documents: Documents,
     pub(crate) counters: Counters,
     /// Why pushes are refused, beside the log's own reasons.
     pub(crate) read_only: Mutex<Option<String>>,
@@ -199,6 +200,7 @@ impl Store {
         let shared = Arc::new(Shared {
             options,
             disk,
+            documents: Documents::new(Arc::clone(&objects)),
             objects,
             files,
             catalogue: tokio::sync::Mutex::new(catalogue),
@@ -282,6 +284,12 @@ impl Store {
     /// When a block cannot be read.
     pub fn attachment_body(&self, tenant: &Tenant, id: ProfileId) -> Result<Option<Vec<u8>>, StoreError> {
         self.shared.attachment_body(tenant, id)
+    }
+
+    /// Settings and uploads beside the profiles.
+    #[must_use]
+    pub fn documents(&self) -> &Documents {
+        &self.shared.documents
     }
 
     /// Turns the head into blocks now and waits until they are in the catalogue.

@@ -6,7 +6,8 @@ mod support;
 
 use std::sync::Arc;
 
-use store::{Outcome, Store, StoreState};
+use profile::Tenant;
+use store::{DocumentChange, DocumentKey, Outcome, Store, StoreError, StoreState};
 use support::{Content, Push, Sketch, content, keep, open, options, total};
 use testkit::ForgetfulDisk;
 
@@ -193,7 +194,7 @@ async fn frames_within_an_upload_are_never_taken_for_ours() {
     let store = open(&disk).await;
     keep(&store, &Push::new("a", "mine"), &Sketch::cpu(&[("main", 1)])).await.unwrap();
     let attachment = store.push_attachment(&store::NewAttachment {
-        tenant: &profile::Tenant::anonymous(),
+        tenant: &Tenant::anonymous(),
         labels: profile::LabelSet::from_pairs([("service_name", "a")]).unwrap(),
         kind: "trace",
         time: profile::Timestamp(support::TIME),
@@ -343,4 +344,36 @@ async fn a_log_that_was_removed_while_in_use_makes_the_store_read_only() {
         assert_eq!(total(&store), 11, "queries go on");
         drop(store);
     }
+}
+
+/// A setting that was acknowledged is there after a power cut at whatever step a later one was; that one is there or not,
+/// never in part.
+#[tokio::test]
+async fn acknowledged_documents_survive_a_cut_at_every_step() {
+    let tenant = Tenant::anonymous();
+    let key = DocumentKey::Settings(&tenant);
+    let write = async |store: &Store, content: &'static [u8]| {
+        let written = DocumentChange::Write(content.to_vec());
+        store.documents().change(key, |_| Ok::<_, StoreError>((written, ()))).await
+    };
+    let mut cuts = 0;
+    for step in 0.. {
+        let disk = ForgetfulDisk::new();
+        let store = open(&disk).await;
+        write(&store, b"first").await.unwrap();
+        disk.stop_after(step);
+        let acknowledged = write(&store, b"the second one").await.is_ok();
+        disk.crash_with_seed(step);
+        drop(store);
+        let found = open(&disk).await.documents().read(key).await.unwrap().unwrap();
+        match acknowledged {
+            true => assert_eq!(found, b"the second one", "step {step}"),
+            false => assert!([&b"first"[..], b"the second one"].contains(&&*found), "step {step}"),
+        }
+        if acknowledged {
+            break;
+        }
+        cuts += 1;
+    }
+    assert!(cuts > 3, "{cuts} steps were cut");
 }
