@@ -26,9 +26,21 @@ pub enum Tenancy {
 /// # Errors
 /// 401 without a header while tenancy is on, 400 for a bad name or several of them.
 pub fn write_tenant(headers: &HeaderMap, tenancy: Tenancy) -> Result<Tenant, ApiError> {
+    one_tenant(headers, tenancy, "a write belongs to one tenant, not to a list")
+}
+
+/// The tenant of what each tenant has for itself, such as settings, read or written.
+///
+/// # Errors
+/// 401 without a header while tenancy is on, 400 for a bad name or several of them.
+pub fn own_tenant(headers: &HeaderMap, tenancy: Tenancy) -> Result<Tenant, ApiError> {
+    one_tenant(headers, tenancy, "each tenant has its own; name one, not a list")
+}
+
+fn one_tenant(headers: &HeaderMap, tenancy: Tenancy, no_list: &str) -> Result<Tenant, ApiError> {
     let Some(text) = header_text(headers, tenancy)? else { return Ok(Tenant::anonymous()) };
     if text.contains('|') {
-        return Err(ApiError::invalid("X-Scope-OrgID", "a write belongs to one tenant, not to a list"));
+        return Err(ApiError::invalid("X-Scope-OrgID", no_list));
     }
     Ok(Tenant::parse(text)?)
 }

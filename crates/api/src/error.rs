@@ -25,6 +25,8 @@ pub enum ErrorKind {
     Forbidden,
     /// There is no such thing (404).
     NotFound,
+    /// Something newer is there already (409).
+    Conflict,
     /// The method does not fit the path (405).
     MethodNotAllowed,
     /// The client was too slow (408).
@@ -57,6 +59,7 @@ impl ErrorKind {
             Self::Unauthenticated => StatusCode::UNAUTHORIZED,
             Self::Forbidden => StatusCode::FORBIDDEN,
             Self::NotFound => StatusCode::NOT_FOUND,
+            Self::Conflict => StatusCode::CONFLICT,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::Timeout => StatusCode::REQUEST_TIMEOUT,
             Self::Unimplemented => StatusCode::NOT_IMPLEMENTED,
@@ -78,6 +81,7 @@ impl ErrorKind {
             Self::Unauthenticated => ErrorCode::Unauthenticated,
             Self::Forbidden => ErrorCode::PermissionDenied,
             Self::NotFound => ErrorCode::NotFound,
+            Self::Conflict => ErrorCode::AlreadyExists,
             Self::MethodNotAllowed | Self::Unimplemented => ErrorCode::Unimplemented,
             Self::Timeout | Self::Deadline => ErrorCode::DeadlineExceeded,
             Self::TooLarge | Self::RateLimited => ErrorCode::ResourceExhausted,
@@ -97,6 +101,7 @@ impl ErrorKind {
             Self::Unauthenticated => "unauthenticated",
             Self::Forbidden => "forbidden",
             Self::NotFound => "not_found",
+            Self::Conflict => "conflict",
             Self::MethodNotAllowed => "method_not_allowed",
             Self::Timeout => "timeout",
             Self::Unimplemented => "unimplemented",

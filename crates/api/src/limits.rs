@@ -113,6 +113,43 @@ pub const EXPLAINED_NAME_BYTES_MAX: usize = 160;
 /// Bytes of the example sentence of such an entry, and of its request's first line.
 pub const EXPLAINED_EXAMPLE_BYTES_MAX: usize = 512;
 
+/// Settings of one tenant; the Drilldown app keeps one.
+pub const SETTINGS_MAX: usize = 256;
+
+/// Bytes of a setting's name.
+pub const SETTING_NAME_BYTES_MAX: usize = 256;
+
+/// Bytes of a setting's value; the Drilldown app's are below 2 KiB.
+pub const SETTING_VALUE_BYTES_MAX: usize = 256 << 10;
+
+/// Bytes of all settings of a tenant: they are read and written as one file.
+pub const SETTINGS_BYTES_MAX: usize = 1 << 20;
+
+/// Tenants that may keep settings. With the limit above they take at most 4 GiB, and far less in truth.
+pub const SETTINGS_TENANTS_MAX: usize = 4096;
+
+/// Bytes of an ad hoc upload after base64: four times what Pyroscope takes.
+pub const AD_HOC_BYTES_MAX: usize = 16 << 20;
+
+/// Bytes of an ad hoc upload after inflation. Both sides of a difference are in memory at once.
+pub const AD_HOC_INFLATED_BYTES_MAX: usize = 64 << 20;
+
+/// Uploads that are kept of one tenant; beyond it its oldest go.
+pub const AD_HOC_UPLOADS_MAX: usize = 200;
+
+/// Bytes of uploads that are kept of one tenant; beyond it its oldest go.
+pub const AD_HOC_TENANT_BYTES_MAX: u64 = 256 << 20;
+
+/// Bytes of uploads that are kept of all tenants; beyond it further ones are refused, so that no tenant drives out
+/// those of another.
+pub const AD_HOC_ALL_BYTES_MAX: u64 = 2 << 30;
+
+/// Bytes of an upload's name: with its id before it the name of a file may have 255.
+pub const AD_HOC_NAME_BYTES_MAX: usize = 200;
+
+/// Frames that all stacks of an uploaded flame graph may have together; deep and wide ones grow with the square.
+pub const AD_HOC_FRAMES_MAX: usize = 16 << 20;
+
 /// Highest number of samples per second that is believable.
 pub const SAMPLE_RATE_MAX: u64 = 1_000_000;
 

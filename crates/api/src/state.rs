@@ -12,7 +12,7 @@ use std::{
 use formats::Decoder;
 use profile::Timestamp;
 use query::{Control, Engine};
-use store::Store;
+use store::{Store, StoreState};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{ApiError, ApiMetrics, Budget, ErrorKind, Tenancy, explain::Explain, limits};
@@ -178,6 +178,18 @@ impl ApiState {
         .await;
         drop(guard);
         result
+    }
+
+    /// Whether anything may be written now, for what is no push and does not come by the store's own gate.
+    ///
+    /// # Errors
+    /// 503 while the disk is full or the server stops.
+    pub(crate) fn check_writable(&self) -> Result<(), ApiError> {
+        match self.store.state() {
+            StoreState::Ready => Ok(()),
+            StoreState::ReadOnly(reason) => Err(ApiError::unavailable(format!("read-only: {reason}"), 30)),
+            StoreState::Closing => Err(ApiError::unavailable("the server is stopping", 5)),
+        }
     }
 
     /// Waits for one of the decoding slots, for as long as a client may reasonably wait for an answer: whoever fills all

@@ -19,7 +19,7 @@ const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset
 /// What the answer to a wrong path says.
 const PATHS: &str = "there is no such path; APIs: /api/v1/{push,services,labels,series,profiles,flame,top,callers,\
 timeline,diff,pprof,ingest/explain}, /api/0/profiles (profefe), /pprof/SERVICE/debug/pprof/{profile,heap,allocs,mutex,block,goroutine,\
-threadcreate} (go tool pprof), /ingest, /push.v1.PusherService/Push, /querier.v1.QuerierService/* and /pyroscope/render (Pyroscope), \
+threadcreate} (go tool pprof), /ingest, /push.v1.PusherService/Push, /querier.v1.QuerierService/* and /pyroscope/{render,render-diff,labels,label-values} (Pyroscope), \
 /metrics, /healthz, /ready, /readyz, /debug/pprof/profile; they are described in docs/api.md";
 
 /// What a program meant where a path begins like this, whatever it accepts as an answer; other APIs' paths have error
@@ -35,6 +35,7 @@ pub(crate) fn router(state: &Arc<ApiState>) -> Router {
         .route("/metrics", get(metrics))
         .route("/debug/metrics", get(metrics))
         .route("/debug/vars", get(variables))
+        .route("/api/v1/status/buildinfo", get(build_information))
         .with_state(Arc::clone(state))
 }
 
@@ -60,6 +61,17 @@ async fn ready(State(state): State<Arc<ApiState>>) -> Response {
 
 async fn metrics(State(state): State<Arc<ApiState>>) -> Response {
     ([(header::CONTENT_TYPE, OPEN_METRICS)], state.metrics.text()).into_response()
+}
+
+/// Which build answers, as Pyroscope and Prometheus say it. What has no counterpart here is empty.
+async fn build_information(State(state): State<Arc<ApiState>>) -> Response {
+    let build = &state.options.build;
+    let data = serde_json::json!({
+        "version": build.version, "revision": build.commit, "branch": "",
+        "buildUser": "", "buildDate": build.time, "goVersion": "",
+    });
+    let reply = serde_json::json!({ "status": "success", "data": data });
+    ([(header::CONTENT_TYPE, "application/json")], format!("{reply}\n")).into_response()
 }
 
 /// The store's figures, where profefe has Go's variables.
@@ -89,11 +101,21 @@ async fn variables(State(state): State<Arc<ApiState>>) -> Response {
 #[derive(Clone, Copy, Debug)]
 pub struct NoSuchPath;
 
+/// What the answer to a method of RPC that is not served says.
+const METHODS: &str = "this method is not served; docs/pyroscope.md lists those that are";
+
 async fn unknown_path(request: Request) -> Response {
-    let is_like_ours = OWN_PREFIXES.iter().any(|prefix| request.uri().path().starts_with(prefix));
+    let path = request.uri().path();
+    let is_like_ours = OWN_PREFIXES.iter().any(|prefix| path.starts_with(prefix));
+    // `/package.Service/Method`: clients of RPC know what is missing there as `unimplemented`.
+    let is_method = path.split('/').count() == 3;
     let shape = ErrorShape::of(&request);
     let is_native = matches!(shape, ErrorShape::Native);
-    let mut response = shape.render(ApiError::not_found(PATHS));
+    let error = match shape {
+        ErrorShape::Rpc(_) if is_method => ApiError::new(ErrorKind::Unimplemented, "", METHODS),
+        _ => ApiError::not_found(PATHS),
+    };
+    let mut response = shape.render(error);
     if is_native && !is_like_ours {
         response.extensions_mut().insert(NoSuchPath);
     }
