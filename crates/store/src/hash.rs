@@ -6,6 +6,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
+use profile::LocationIndex;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 /// Multiplies to 128 bits and folds the halves.
@@ -72,15 +73,18 @@ pub(crate) struct PathHash {
     lanes: [u64; 2],
 }
 
-/// Keys for hashing stacks. The number of a frame is mixed with two random numbers of its depth, and the halves of each
-/// are multiplied; the hash of a path is the sums of these products over its frames (as in NH, the hash under UMAC, but
-/// with numbers that nobody outside knows). So the hash of a beginning follows by taking frames away, and no step waits for
-/// the one before, which for deep stacks is many times as fast as a chain.
+/// Keys for hashing stacks. Each frame has a secret number and each depth a secret key. Frames are taken in pairs from the
+/// root: the sums of number and key of both are multiplied, and the hash of a path is the sum of these products, all 128
+/// bits of them (NH, the hash under UMAC). A missing second frame counts as 0. So the hash of a beginning follows by
+/// taking frames away, and no step waits for the one before, which for deep stacks is many times as fast as a chain.
 ///
-/// That two paths meet is proven only for 64 of the 128 bits (NH's bound); that all of them count rests on the frames'
-/// numbers being secret too. So a false match in ten million paths has a proven chance below 10⁻⁵, expected 10⁻¹⁵.
+/// Two paths that differ in a frame meet for at most four of the 2⁶⁴ keys of the other frame of its pair: the numbers
+/// differ by D · 2ⁿ with odd D and n ≤ 32 (see [`PathKeys::frame`]), so the first lane leaves 2ⁿ keys; for these the second
+/// lane goes up in steps of D, which its low 32 bits tell apart, but for what either sum carries out of 64 bits. So a
+/// false match in ten million paths has a proven chance of about 10⁻⁵; since the frames' numbers are secret too, 10⁻¹⁵ is
+/// to be expected.
 pub(crate) struct PathKeys {
-    depths: Vec<[u64; 2]>,
+    depths: Vec<u64>,
     seed: HashKeys,
 }
 
@@ -90,57 +94,97 @@ impl PathKeys {
         Self { depths: Vec::new(), seed: HashKeys::random() }
     }
 
-    /// Makes keys for paths of up to `depth` frames.
+    /// Makes keys for paths of up to `depth` frames; always whole pairs.
     pub(crate) fn reach(&mut self, depth: usize) {
-        while self.depths.len() < depth {
-            self.depths.push(self.seed.of(&[self.depths.len() as u64]).lanes);
+        while self.depths.len() < depth.next_multiple_of(2) {
+            self.depths.push(self.seed.of(&[self.depths.len() as u64]).lanes[0]);
         }
     }
 
-    /// The number of a frame; no two ids have the same, since every step can be undone.
+    /// The number of a frame: odd, so that a path is not equal to its beginning, and different from those of all other
+    /// ids in the low 33 bits. The bits above are only mixed.
     #[inline]
     pub(crate) fn frame(&self, id: u32) -> u64 {
+        const LOW_BITS: u64 = (1 << 33) - 1;
         let [start, _] = self.seed.start;
         let [first, second] = self.seed.multiply;
-        let mixed = (u64::from(id) ^ start).wrapping_mul(first);
-        (mixed ^ mixed >> 32).wrapping_mul(second)
+        let scattered = (u64::from(id) ^ start).wrapping_mul(first);
+        scattered.wrapping_mul(second) & !LOW_BITS | u64::from(low_word(scattered)) << 1 | 1
     }
 
-    /// What a frame at a depth adds to the hash.
+    /// What two frames of a pair add to the hash.
     #[inline]
-    fn term(frame: u64, depth: [u64; 2]) -> [u64; 2] {
-        depth.map(|depth| {
-            let mixed = frame ^ depth;
-            (mixed & u64::from(u32::MAX)) * (mixed >> 32)
-        })
+    fn term(pair: [u64; 2], keys: [u64; 2]) -> u128 {
+        let [first, second] = pair;
+        u128::from(first.wrapping_add(keys[0])) * u128::from(second.wrapping_add(keys[1]))
     }
 
-    /// The hash of a path of frames, root first; not longer than what was reached.
+    /// The hash of a stack, not deeper than what was reached, whose locations have the numbers `frames`.
     #[inline]
-    pub(crate) fn path(&self, frames: impl Iterator<Item = u64>) -> PathHash {
-        let mut lanes = [0u64; 2];
-        for (frame, &depth) in frames.zip(&self.depths) {
-            let [first, second] = Self::term(frame, depth);
-            lanes = [lanes[0].wrapping_add(first), lanes[1].wrapping_add(second)];
+    pub(crate) fn path(&self, leaf_first: &[LocationIndex], frames: &[u64]) -> PathHash {
+        let frame = |location: LocationIndex| frames[location.position()];
+        let mut sum = 0u128;
+        // Two pairs at a time: otherwise counting takes as long as the sums.
+        let mut fours = leaf_first.rchunks_exact(4);
+        let mut keys = self.depths.chunks_exact(2).map(|keys| [keys[0], keys[1]]);
+        for four in fours.by_ref() {
+            let (Some(outer), Some(inner)) = (keys.next(), keys.next()) else { break };
+            sum = sum.wrapping_add(Self::term([frame(four[3]), frame(four[2])], outer));
+            sum = sum.wrapping_add(Self::term([frame(four[1]), frame(four[0])], inner));
         }
-        PathHash { lanes }
+        for (pair, keys) in fours.remainder().rchunks(2).zip(keys) {
+            let pair = match *pair {
+                [second, first] => [frame(first), frame(second)],
+                [first, ..] => [frame(first), 0],
+                [] => continue,
+            };
+            sum = sum.wrapping_add(Self::term(pair, keys));
+        }
+        PathHash::of_sum(sum)
     }
 
-    /// The hash of a path without its last frame, which is at `depth`.
+    /// The hash of a stack without its leaf, from that of the whole one, which is `path`.
     #[inline]
-    pub(crate) fn without(&self, path: PathHash, frame: u64, depth: usize) -> PathHash {
-        let [first, second] = Self::term(frame, self.depths[depth]);
-        let [path_first, path_second] = path.lanes;
-        PathHash { lanes: [path_first.wrapping_sub(first), path_second.wrapping_sub(second)] }
+    pub(crate) fn without_leaf(
+        &self,
+        path: PathHash,
+        leaf_first: &[LocationIndex],
+        frames: &[u64],
+    ) -> PathHash {
+        let [leaf, above @ ..] = leaf_first else { return path };
+        let leaf = frames[leaf.position()];
+        let first_key = above.len() & !1;
+        let keys = [self.depths[first_key], self.depths[first_key + 1]];
+        let (gone, left) = match above.first() {
+            Some(first) if above.len() % 2 == 1 => {
+                let first = frames[first.position()];
+                (Self::term([first, leaf], keys), Self::term([first, 0], keys))
+            }
+            _ => (Self::term([leaf, 0], keys), 0),
+        };
+        PathHash::of_sum(path.sum().wrapping_sub(gone).wrapping_add(left))
     }
 }
 
 impl PathHash {
-    /// The 96 bits that a table keeps. Low bits of products are often zero, so the halves are put over each other.
+    #[inline]
+    fn of_sum(sum: u128) -> Self {
+        let (first, second) = halves(sum);
+        Self { lanes: [first, second] }
+    }
+
+    #[inline]
+    fn sum(self) -> u128 {
+        let [first, second] = self.lanes;
+        u128::from(second) << 64 | u128::from(first)
+    }
+
+    /// The 96 bits that a table keeps: the first lane, whose high bits are the better mixed ones, and the low bits of the
+    /// second.
     #[inline]
     fn words(self) -> [u32; 3] {
         let [first, second] = self.lanes;
-        [low_word(first) ^ high_word(first), high_word(first), low_word(second) ^ high_word(second)]
+        [low_word(first) ^ high_word(first), high_word(first), low_word(second)]
     }
 }
 
@@ -163,10 +207,48 @@ pub(crate) fn join_words(low: u32, high: u32) -> u64 {
     u64::from(low) | u64::from(high) << 32
 }
 
-/// Entries that share a cache line: 96 bits of hash and the id plus one; all zero = free.
+/// Entries that share a cache line: their 96 bits of hash, word by word, and their ids plus one, 0 = free. Free entries
+/// are behind taken ones. Laid out so that all four are compared with a few instructions: which of them it is, if any, no
+/// processor could predict.
 #[derive(Clone, Copy, Default)]
 #[repr(align(64))]
-struct Group([[u32; 4]; 4]);
+struct Group {
+    words: [[u32; ENTRIES]; 3],
+    ids: [u32; ENTRIES],
+}
+
+const ENTRIES: usize = 4;
+
+impl Group {
+    /// The id plus one of an entry, 0 if it is not here.
+    #[inline]
+    fn find(&self, words: [u32; 3]) -> u32 {
+        let mut found = 0;
+        for entry in 0..ENTRIES {
+            let differ = (self.words[0][entry] ^ words[0])
+                | (self.words[1][entry] ^ words[1])
+                | (self.words[2][entry] ^ words[2]);
+            found |= if differ == 0 { self.ids[entry] } else { 0 };
+        }
+        found
+    }
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.ids[ENTRIES - 1] != 0
+    }
+
+    /// Adds an entry; there must be a free place.
+    #[inline]
+    fn add(&mut self, words: [u32; 3], id: u32) {
+        let taken: usize = self.ids.iter().map(|&id| usize::from(id != 0)).sum();
+        let place = taken.min(ENTRIES - 1);
+        for (kept, word) in self.words.iter_mut().zip(words) {
+            kept[place] = word;
+        }
+        self.ids[place] = id;
+    }
+}
 
 /// A table is made larger when so many of its entries are taken, in 16ths: groups of four stay short up to here.
 const FULL_SIXTEENTHS: usize = 13;
@@ -189,16 +271,19 @@ impl SymbolTable {
     /// The id of a hash.
     #[inline]
     pub(crate) fn get(&self, hash: PathHash) -> Option<u32> {
+        self.find(hash).checked_sub(1)
+    }
+
+    /// The id of a hash plus one, 0 where there is none.
+    #[inline]
+    pub(crate) fn find(&self, hash: PathHash) -> u32 {
         let words = hash.words();
         let mut home = self.home(words);
         loop {
-            for entry in &self.groups.get(home)?.0 {
-                if entry[3] == 0 {
-                    return None;
-                }
-                if entry[..3] == words {
-                    return Some(entry[3] - 1);
-                }
+            let Some(group) = self.groups.get(home) else { return 0 };
+            let found = group.find(words);
+            if found != 0 || !group.is_full() {
+                return found;
             }
             home = (home + 1) & (self.groups.len() - 1);
         }
@@ -209,7 +294,7 @@ impl SymbolTable {
     #[inline]
     pub(crate) fn touch<'a>(&self, hashes: impl Iterator<Item = &'a PathHash>) {
         let first_ids =
-            hashes.map(|hash| self.groups.get(self.home(hash.words())).map_or(0, |group| group.0[0][3]));
+            hashes.map(|hash| self.groups.get(self.home(hash.words())).map_or(0, |group| group.ids[0]));
         // The sum is of no use, but an unused read would be left out.
         std::hint::black_box(first_ids.fold(0, |all, id| all ^ id));
     }
@@ -217,34 +302,30 @@ impl SymbolTable {
     /// Adds a hash that is not there yet.
     #[inline]
     pub(crate) fn insert(&mut self, hash: PathHash, id: u32) {
-        if self.length * 4 >= self.groups.len() * FULL_SIXTEENTHS {
+        if self.length * 16 >= self.groups.len() * ENTRIES * FULL_SIXTEENTHS {
             self.grow();
         }
         self.length += 1;
-        let [first, second, third] = hash.words();
-        self.place([first, second, third, id + 1]);
+        self.place(hash.words(), id + 1);
     }
 
     #[inline]
-    fn place(&mut self, new: [u32; 4]) {
-        let mut home = self.home([new[0], new[1], new[2]]);
-        loop {
-            for entry in &mut self.groups[home].0 {
-                if entry[3] == 0 {
-                    *entry = new;
-                    return;
-                }
-            }
+    fn place(&mut self, words: [u32; 3], id: u32) {
+        let mut home = self.home(words);
+        while self.groups[home].is_full() {
             home = (home + 1) & (self.groups.len() - 1);
         }
+        self.groups[home].add(words, id);
     }
 
     #[cold]
     fn grow(&mut self) {
         let larger = (self.groups.len() * 2).max(2);
         let old = std::mem::replace(&mut self.groups, vec![Group::default(); larger]);
-        for entry in old.iter().flat_map(|group| &group.0).filter(|entry| entry[3] != 0) {
-            self.place(*entry);
+        for group in &old {
+            for entry in (0..ENTRIES).filter(|&entry| group.ids[entry] != 0) {
+                self.place(group.words.map(|word| word[entry]), group.ids[entry]);
+            }
         }
     }
 
@@ -270,15 +351,15 @@ mod tests {
     #[test]
     fn the_hash_of_a_path_gives_those_of_its_beginnings() {
         let mut keys = PathKeys::random();
-        keys.reach(3);
-        let frames = [5, 9, 5].map(|id| keys.frame(id));
-        let hash = |length: usize| keys.path(frames[..length].iter().copied());
-        for length in 1..=3 {
-            assert_eq!(keys.without(hash(length), frames[length - 1], length - 1), hash(length - 1));
+        keys.reach(10);
+        let frames = [5, 9].map(|id| keys.frame(id));
+        let stack = [0, 1, 1, 0, 1, 0, 0, 0, 1, 1].map(LocationIndex);
+        let hash = |leaf: usize| keys.path(&stack[leaf..], &frames);
+        for leaf in 0..stack.len() {
+            assert_eq!(keys.without_leaf(hash(leaf), &stack[leaf..], &frames), hash(leaf + 1));
         }
-        assert_eq!(hash(0), PathHash::default());
-        let backwards = keys.path([frames[1], frames[0]].into_iter());
-        assert_ne!(hash(2), backwards);
+        assert_eq!(hash(stack.len()), PathHash::default());
+        assert_ne!(keys.path(&stack[..2], &frames), keys.path(&[stack[1], stack[0]], &frames));
     }
 
     #[test]
@@ -288,9 +369,10 @@ mod tests {
         let mut seen = std::collections::HashSet::new();
         let mut homes = [0u32; 16];
         let frames: Vec<_> = (0..32).map(|id| keys.frame(id)).collect();
+        let index = |id: usize| u32::try_from(id).unwrap();
         for path in 0..32 * 32 * 32usize {
-            let frames = [frames[path / 1024], frames[path / 32 % 32], frames[path % 32]];
-            let words = keys.path(frames.into_iter()).words();
+            let stack = [path % 32, path / 32 % 32, path / 1024].map(|id| LocationIndex(index(id)));
+            let words = keys.path(&stack, &frames).words();
             assert!(seen.insert(words));
             homes[words[0] as usize % 16] += 1;
         }

@@ -335,17 +335,7 @@ impl Interner {
     /// Nodes of all samples, then rows sorted by (node, label set, link), equal ones added up.
     fn samples(&mut self, tables: &Tables, profile: &Profile<'_>, buffer: &mut InternBuffer) {
         let columns = profile.columns;
-        self.stack_hashes(profile, &buffer.frames, &mut buffer.hashes);
-        buffer.nodes.clear();
-        buffer.unknown.clear();
-        for (sample, &hash) in buffer.hashes.iter().enumerate() {
-            // The hash of an empty stack is that of no frame at all, which no node has.
-            let node = self.nodes.get(hash);
-            if node.is_none() && hash != PathHash::default() {
-                buffer.unknown.push(index(sample));
-            }
-            buffer.nodes.push(node.unwrap_or(NONE));
-        }
+        self.known_stacks(profile, buffer);
         self.new_stacks(tables, profile, buffer);
         buffer.keys.clear();
         let keys = buffer.nodes.iter().enumerate();

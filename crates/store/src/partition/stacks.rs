@@ -7,15 +7,20 @@ use block::NONE;
 use profile::{LocationIndex, Profile};
 
 use super::{
-    intern::{InternBuffer, Interner},
+    intern::{InternBuffer, Interner, index},
     tables::Tables,
 };
 use crate::hash::{PathHash, PathKeys};
 
-/// Stacks whose nodes are made together: enough for cache misses to overlap, few enough to stay in the cache.
+/// Stacks that are looked up together: enough for cache misses to overlap, few enough for what they bring to stay in the
+/// first cache.
+const LOOKED_UP: usize = 64;
+/// Stacks whose nodes are made together, for the same reason; each has several places.
 const HANDFUL: usize = 16;
-/// Ancestors of a new stack's leaf whose places are brought into the cache: most new stacks part from known ones here.
-const TOUCHED_NEAR_LEAF: usize = 4;
+/// New stacks are looked up without so many frames at the leaf first: most part from known ones here.
+const NEAR_LEAF: usize = 4;
+/// Where the search then goes, with no more frames left out than this, is brought into the cache with those.
+const TOUCHED: [usize; 2] = [2 * NEAR_LEAF, 4 * NEAR_LEAF];
 
 /// Hashes of the beginnings of one stack, longest first: entry `n` is that of the stack without the `n` frames at its
 /// leaf.
@@ -36,28 +41,39 @@ impl Path {
     #[inline]
     fn reach(&mut self, left_out: usize, keys: &PathKeys, stack: &[LocationIndex], frames: &[u64]) {
         for gone in self.hashes.len() - 1..left_out.min(stack.len()) {
-            let depth = stack.len() - 1 - gone;
-            let hash = keys.without(self.hashes[gone], frames[stack[gone].position()], depth);
+            let hash = keys.without_leaf(self.hashes[gone], &stack[gone..], frames);
             self.hashes.push(hash);
         }
     }
 }
 
 impl Interner {
-    /// Hashes of all stacks, their places in the table brought into the cache.
-    pub(super) fn stack_hashes(&mut self, profile: &Profile<'_>, frames: &[u64], hashes: &mut Vec<PathHash>) {
+    /// Looks up the stacks of all samples: hashes, nodes, and which of them are not known.
+    pub(super) fn known_stacks(&mut self, profile: &Profile<'_>, buffer: &mut InternBuffer) {
         let columns = profile.columns;
+        let InternBuffer { frames, hashes, nodes, unknown, .. } = buffer;
         hashes.clear();
-        hashes.reserve(columns.sample_count());
+        nodes.clear();
+        unknown.clear();
         let mut start = 0usize;
-        for &end in &columns.stack_ends {
-            let stack = &columns.stacks[start..end as usize];
-            start = end as usize;
-            self.paths.reach(stack.len());
-            let hash = self.paths.path(stack.iter().rev().map(|location| frames[location.position()]));
-            hashes.push(hash);
+        for ends in columns.stack_ends.chunks(LOOKED_UP) {
+            let first = hashes.len();
+            for &end in ends {
+                let stack = &columns.stacks[start..end as usize];
+                start = end as usize;
+                self.paths.reach(stack.len());
+                hashes.push(self.paths.path(stack, frames));
+            }
+            self.nodes.touch(hashes[first..].iter());
+            for (sample, &hash) in hashes.iter().enumerate().skip(first) {
+                // The hash of an empty stack is that of no frame at all, which no node has.
+                let node = self.nodes.get(hash);
+                if node.is_none() && hash != PathHash::default() {
+                    unknown.push(index(sample));
+                }
+                nodes.push(node.unwrap_or(NONE));
+            }
         }
-        self.nodes.touch(hashes.iter());
     }
 
     /// Finds or makes the nodes of stacks that were not known when the profile was begun. They are taken in handfuls: first
@@ -74,8 +90,9 @@ impl Interner {
             near_leaf.clear();
             for &sample in handful {
                 path.start(hashes[sample as usize]);
-                path.reach(TOUCHED_NEAR_LEAF, &self.paths, stack_of(sample), frames);
-                near_leaf.extend_from_slice(&path.hashes[1..]);
+                path.reach(TOUCHED[1], &self.paths, stack_of(sample), frames);
+                near_leaf.extend(path.hashes[1..].iter().take(NEAR_LEAF));
+                near_leaf.extend(TOUCHED.iter().filter_map(|&left_out| path.hashes.get(left_out)));
             }
             self.nodes.touch(near_leaf.iter());
             for &sample in handful {
@@ -113,9 +130,22 @@ impl Interner {
     /// How many frames at the leaf are not known below the longest beginning that is, and the node there. The whole path
     /// is known not to be. A new stack mostly parts from known ones near the leaf, so the search begins there.
     fn longest_known(&self, stack: &[LocationIndex], path: &mut Path, frames: &[u64]) -> (usize, u32) {
+        let near = NEAR_LEAF.min(stack.len() - 1);
+        path.reach(near, &self.paths, stack, frames);
+        // All near ones are looked up, since where the first known one is no processor could predict. Ancestors of a
+        // known one are known, so counting those that are not tells where it is.
+        let (mut missing, mut nearest) = (1, 0);
+        for &hash in path.hashes[1..].iter().rev() {
+            let found = self.nodes.find(hash);
+            missing += usize::from(found == 0);
+            nearest = if found == 0 { nearest } else { found };
+        }
+        if nearest != 0 {
+            return (missing, nearest - 1);
+        }
         // Without `unknown` frames the rest is not known; without `known` it is (a node's ancestors are).
-        let (mut unknown, mut known, mut node) = (0, stack.len(), NONE);
-        let mut step = 1;
+        let (mut unknown, mut known, mut node) = (near, stack.len(), NONE);
+        let mut step = NEAR_LEAF;
         while known > unknown + 1 {
             let probe = (unknown + step).min(known - 1);
             path.reach(probe, &self.paths, stack, frames);
