@@ -5,6 +5,14 @@ import { defineConfig } from "vitest/config";
 
 const server = process.env["EVERFLAME_URL"] ?? "http://127.0.0.1:4040";
 
+const COMMON = [
+  "data/(http|api|queue)",
+  "i18n/(index|flame)",
+  "state/(query|url|time|zone|clock|preferences|format|selector|explore|profile-type)",
+  "views/(states|range|open-help|type-menu)",
+  "widgets/(copy|icon|link|menu|popover|theme|lazy|announce)",
+];
+
 export default defineConfig({
   base: "./",
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
@@ -18,6 +26,14 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: false,
+    // What every page needs comes as one file: small ones of their own pack badly and are asked for one by one.
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [{ name: "common", test: new RegExp(`node_modules/@?preact|src/(${COMMON.join("|")})`) }],
+        },
+      },
+    },
   },
   server: { proxy: { "/api": server, "/readyz": server } },
   // Counts are tested, not clocks: a busy machine may take its time.
