@@ -49,6 +49,8 @@ export interface Timeline {
     readonly points: readonly (readonly [step: number, value: Whole])[];
     readonly total: Whole;
   }[];
+  /** Groups without a series: their values do not fit in 64 bits. */
+  readonly overflowing?: readonly { readonly labels: Labels }[];
   readonly stats: Stats;
 }
 

@@ -44,8 +44,9 @@ describe("a search", () => {
     expect(names("/^dec/i")).toEqual(["Decode", "decode"]);
     expect(names("/gc$|main/")).toEqual(["main", "runtime.gc"]);
     expect(parseQuery("/(/")).toHaveProperty("error");
-    for (const endless of ["/(.*)*x/", "/((a+b)c)+/", "/(a|a)*$/", "/(?:\\w{2,}:)+/", "/([)]+x)*/i"])
-      expect(parseQuery(endless)).toHaveProperty("error");
+    for (const refused of ["/(a)\\1/", "/(?=a)b/", "/(a{1000}){1000}/"])
+      expect(parseQuery(refused)).toHaveProperty("error");
+    expect(names("/(\\w*)*gc/")).toEqual(["runtime.gc"]);
     for (const plain of ["/(a|b)c*/", "/(ab)+/", "/(a+)b/", "/[(a+)*]+/", "/\\(a+\\)*/", "/(a*)?/", "/x{2}(y)/"])
       expect(parseQuery(plain)).not.toHaveProperty("error");
     expect(names("/")).toEqual([]);

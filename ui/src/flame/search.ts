@@ -4,6 +4,7 @@
 
 import { ExactSums, shareOf } from "./column.ts";
 import type { FlameLayout } from "./layout.ts";
+import { linearPattern } from "./linear.ts";
 import type { FlameModel, Matches, Query } from "./types.ts";
 
 const FIELDS: Readonly<Record<string, Query["field"]>> = { "file:": "file", "pkg:": "package" };
@@ -19,34 +20,11 @@ export function parseQuery(text: string): Query | null | { readonly error: strin
   if (wanted === "") return null;
   const expression = /^\/(.+)\/(i?)$/s.exec(wanted);
   if (!expression) return { field, pattern: wanted.toLowerCase(), text: trimmed };
-  if (mayNeverEnd(expression[1] ?? "")) return { error: "a repeated group repeats or chooses inside" };
   try {
-    return { field, pattern: new RegExp(expression[1] ?? "", expression[2] ?? ""), text: trimmed };
+    return { field, pattern: linearPattern(expression[1] ?? "", expression[2] ?? ""), text: trimmed };
   } catch (error) {
     return { error: error instanceof Error ? error.message : String(error) };
   }
-}
-
-/**
- * Whether a group is repeated that repeats or chooses inside, as in `(a*)*`: browsers try such patterns in so many ways
- * that a few dozen letters take minutes, and a link with one would hold the whole page.
- */
-function mayNeverEnd(pattern: string): boolean {
-  const repeats = (at: number) => /^(?:[*+]|\{\d)/.test(pattern.slice(at, at + 2));
-  const groups = [false];
-  for (let at = 0; at < pattern.length; at++) {
-    const letter = pattern[at];
-    if (letter === "\\") at++;
-    else if (letter === "[") {
-      for (at++; at < pattern.length && pattern[at] !== "]"; at++) if (pattern[at] === "\\") at++;
-    } else if (letter === "(") groups.push(false);
-    else if (letter === ")") {
-      const inside = groups.pop() ?? false;
-      if (inside && repeats(at + 1)) return true;
-      if (inside) groups[groups.length - 1] = true;
-    } else if (letter === "|" || repeats(at)) groups[groups.length - 1] = true;
-  }
-  return false;
 }
 
 /** Whether one text is found by a query. */

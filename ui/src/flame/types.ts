@@ -1,6 +1,7 @@
 // The words that the flame graph's modules share: the model that a reply becomes, what is asked of the picture, and
 // what the component takes. No code here.
 
+import type { Pattern } from "./linear.ts";
 import type { FlameText } from "./text.ts";
 
 /** A column of signed 64-bit numbers as they came over the wire; nothing is copied. */
@@ -74,7 +75,7 @@ export type DiffMode = "share" | "absolute";
 /** What is searched for. */
 export interface Query {
   readonly field: "name" | "file" | "package";
-  readonly pattern: RegExp | string;
+  readonly pattern: Pattern | string;
   /** As it was typed. */
   readonly text: string;
 }

@@ -93,6 +93,24 @@ test("services: those without a profile come last, and nothing before is no news
   ]);
 });
 
+test("services: one whose sum is beyond 64 bits says so, and its neighbours are as they were", () => {
+  const reply = timeline([0, 1, 2, 3].map((at) => [at, 15e9]));
+  const chart = chartOf({ ...reply, overflowing: [{ labels: { service_name: "huge" } }] });
+  const services = ["a", "huge", "none"].map((name) => ({
+    name,
+    types: ["p:cpu:nanoseconds:c:n"],
+    profiles: 1,
+    last: "2026-11-29T03:00:00Z",
+  }));
+  const type = readType("p:cpu:nanoseconds:c:n");
+  const rows = serviceRows(services, type, chart, chart, "", { column: "usage", descending: true });
+  expect(rows.map((row) => [row.name, row.usage, row.tooLarge, row.change])).toEqual([
+    ["huge", null, true, null],
+    ["a", 0.25, false, 0],
+    ["none", null, false, null],
+  ]);
+});
+
 describe("coverage", () => {
   const chart = chartOf(timeline([4, 5, 6, 7, 8, 9, 10, 11].map((at) => [at, 1e9])));
   const window = (from: number, to: number) => ({ from: chart.start + from * 15_000, to: chart.start + to * 15_000 });

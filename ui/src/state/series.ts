@@ -39,6 +39,8 @@ export interface Chart {
   /** Whether values are per second (amounts) or states as they were. */
   readonly perSecond: boolean;
   readonly lines: readonly Line[];
+  /** Labels of groups whose values do not fit in 64 bits; they have no line. */
+  readonly tooLarge: readonly Labels[];
 }
 
 /** How many steps lie between two full ones, usually: the middle of all gaps of a line. */
@@ -76,6 +78,7 @@ export function chartOf(reply: Timeline): Chart {
     steps,
     perSecond,
     lines: [...lines].sort((a, b) => b.total - a.total),
+    tooLarge: reply.overflowing?.map((one) => one.labels) ?? [],
   };
 }
 

@@ -11,6 +11,8 @@ export interface ServiceRow {
   readonly last: number;
   /** Mean per second, or of the state; null = no profile of this type in the range. */
   readonly usage: number | null;
+  /** There are profiles of this type, and their sum is beyond 64 bits. */
+  readonly tooLarge: boolean;
   readonly perSecond: boolean;
   readonly peak: number;
   /** Share by which it grew against the period before. */
@@ -51,7 +53,10 @@ export function serviceRows(
       const past = before.get(service.name);
       const was = past && earlier ? meanOf(earlier, past) : null;
       const change =
-        usage === null || !earlier || earlier.lines.length === 0
+        usage === null ||
+        !earlier ||
+        earlier.lines.length === 0 ||
+        earlier.tooLarge.some((labels) => labels[SERVICE] === service.name)
           ? null
           : was === null || was === 0
             ? "new"
@@ -61,6 +66,7 @@ export function serviceRows(
         types: service.types,
         last: Date.parse(service.last),
         usage,
+        tooLarge: current?.tooLarge.some((labels) => labels[SERVICE] === service.name) ?? false,
         perSecond: current?.perSecond ?? true,
         peak: Math.max(0, ...(line?.values.map((value) => value ?? 0) ?? [])),
         change,
@@ -68,7 +74,7 @@ export function serviceRows(
       };
     });
   const rank: Record<string, (row: ServiceRow) => number> = {
-    usage: (row) => row.usage ?? -1,
+    usage: (row) => (row.tooLarge ? Number.MAX_VALUE : (row.usage ?? -1)),
     change: (row) => (row.change === "new" ? Number.MAX_VALUE : (row.change ?? Number.NEGATIVE_INFINITY)),
     last: (row) => row.last,
   };

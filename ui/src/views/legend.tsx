@@ -32,7 +32,7 @@ export function Legend({ state, chosen, chart, shown, step, lit, onLit }: Props)
     const others = (state.matchers ?? []).filter((matcher) => matcher.name !== group);
     change(writeExplore({ matchers: [...others, { name: group, operator: "=", value }] }), "push");
   };
-  if (chart.lines.every((line) => !line.labels[group])) {
+  if (chart.tooLarge.length === 0 && chart.lines.every((line) => !line.labels[group])) {
     return <p class="note legend">{text.timeline.noLabel(group)}</p>;
   }
   return (
@@ -69,6 +69,11 @@ export function Legend({ state, chosen, chart, shown, step, lit, onLit }: Props)
           </li>
         );
       })}
+      {chart.tooLarge.slice(0, shown).map((labels) => (
+        <li key={labels[group]} class="note" title={text.services.tooLargeHint}>
+          {visible(labels[group] ?? "") || text.timeline.noValue}: {text.services.tooLarge}
+        </li>
+      ))}
       {rest > 0 ? <li class="note">{text.timeline.others(rest, numbers.count(rest))}</li> : null}
     </ul>
   );

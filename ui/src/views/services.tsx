@@ -148,7 +148,7 @@ export function ServicesPage() {
     if (short && defaultType(row.types)?.full !== type?.full) pairs.push(["t", short]);
     return [...pairs, ...carried(parameters)];
   };
-  const used = rows.filter((row) => row.usage !== null);
+  const used = rows.filter((row) => row.usage !== null || row.tooLarge);
   const quiet = rows.length - used.length;
   const unit = type ? readType(type.full).unit : "";
   const against = text.services.changeHint(writeRange(whole.from - span, whole.from, zone));
@@ -232,7 +232,11 @@ export function ServicesPage() {
             numeric: true,
             class: "usage",
             cell: (row) =>
-              row.usage === null ? (
+              row.tooLarge ? (
+                <span class="warn-text" title={text.services.tooLargeHint}>
+                  {text.services.tooLarge}
+                </span>
+              ) : row.usage === null ? (
                 <span class="faint">–</span>
               ) : (
                 numbers.rate(row.usage, unit, row.perSecond, text.timeline.cores)
@@ -248,7 +252,16 @@ export function ServicesPage() {
               row.change === "new" ? (
                 text.services.isNew
               ) : row.change === null ? (
-                <span class="faint" title={row.usage === null ? text.services.noneHere : text.services.noneBefore}>
+                <span
+                  class="faint"
+                  title={
+                    row.tooLarge
+                      ? text.services.tooLargeHint
+                      : row.usage === null
+                        ? text.services.noneHere
+                        : text.services.noneBefore
+                  }
+                >
                   –
                 </span>
               ) : (

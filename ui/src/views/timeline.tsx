@@ -167,7 +167,7 @@ export function Timeline({ state, chosen, chart, stale, labels }: Props) {
         />
         {chart && !whole ? <p class="plot-empty">{text.timeline.empty}</p> : null}
       </div>
-      {chart && state.group !== null && chart.lines.length > 0 ? (
+      {chart && state.group !== null && chart.lines.length + chart.tooLarge.length > 0 ? (
         <Legend
           state={state}
           chosen={chosen}
