@@ -23,7 +23,7 @@ const BOXES_AT_WIDTH = 1_400;
 const PIXELS_MAX = 6_000_000;
 const RATIO_WHEN_LARGE = 1.5;
 
-/** What was drawn since the stage exists. Tests of the whole page read the same off the scroller's data attributes. */
+/** What was drawn since the stage exists. Tests of the whole page read the same off the scroller. */
 export interface Counters {
   pictures: number;
   outlines: number;
@@ -48,7 +48,7 @@ export class Stage {
   private scene: Scene | null = null;
   private direction: Direction = "down";
   private size = { width: 0, height: 0, ratio: 1 };
-  private readonly boxes = noBoxes();
+  readonly boxes = noBoxes();
   private measure: TextMeasure | null = null;
   private font = "";
   private hatch: CanvasPattern | string = "transparent";
@@ -59,9 +59,12 @@ export class Stage {
 
   constructor(
     private readonly parts: StageParts,
-    private model: FlameModel,
+    public model: FlameModel,
     public layout: FlameLayout,
-  ) {}
+  ) {
+    // What is on the canvas cannot be read off the page; tests take it from here and compare it with the strokes.
+    Object.assign(parts.scroller, { stage: this });
+  }
 
   /** Another tree or another order; the view is set by who calls. */
   setLayout(model: FlameModel, layout: FlameLayout): void {
