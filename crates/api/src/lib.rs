@@ -12,6 +12,7 @@ mod body;
 mod error;
 pub mod explain;
 pub mod flame_format;
+pub mod fuzz;
 pub mod limits;
 mod memory;
 mod metrics;

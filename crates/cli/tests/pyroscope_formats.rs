@@ -66,8 +66,8 @@ fn every_format_in_every_coding_is_the_same_profile() {
         ("format=speedscope", "", speedscope(&sampled("s", "none", [3, 1]))),
         ("", "application/json", speedscope(&sampled("s", "milliseconds", [30, 10]))),
     ];
-    let codings: [fn(&[u8]) -> Vec<u8>; 3] =
-        [<[u8]>::to_vec, formats::gzip, |body| formats::gzip(&formats::gzip(body))];
+    type Coding = fn(&[u8]) -> Vec<u8>;
+    let codings: [Coding; 3] = [<[u8]>::to_vec, formats::gzip, |body| formats::gzip(&formats::gzip(body))];
     let mut number = 0;
     for (format, content_type, body) in &bodies {
         for coding in codings {

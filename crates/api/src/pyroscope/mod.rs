@@ -12,7 +12,7 @@ mod document;
 mod flamebearer;
 mod ingest;
 mod label_lists;
-mod multipart;
+pub(crate) mod multipart;
 mod pusher;
 mod querier;
 #[cfg(test)]

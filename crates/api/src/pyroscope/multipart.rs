@@ -11,10 +11,10 @@ use crate::{ApiError, ErrorKind};
 
 /// The parts that matter.
 #[derive(Debug, Default)]
-pub(super) struct Parts {
-    pub(super) profile: Option<Bytes>,
+pub(crate) struct Parts {
+    pub(crate) profile: Option<Bytes>,
     /// Display names by sample type, where the part is there.
-    pub(super) display_names: Option<BTreeMap<String, String>>,
+    pub(crate) display_names: Option<BTreeMap<String, String>>,
 }
 
 #[derive(Deserialize)]
@@ -27,7 +27,7 @@ struct SampleTypeConfig {
 ///
 /// # Errors
 /// 422 for a body that is no multipart or holds `prev_profile`.
-pub(super) async fn read(content_type: &str, body: Body) -> Result<Parts, ApiError> {
+pub(crate) async fn read(content_type: &str, body: Body) -> Result<Parts, ApiError> {
     let boundary = multer::parse_boundary(content_type).map_err(|error| malformed("Content-Type", &error))?;
     let mut multipart = multer::Multipart::new(body.into_data_stream(), boundary);
     let mut parts = Parts::default();
