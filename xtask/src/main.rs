@@ -1,10 +1,11 @@
-//! Chores of the workspace that cargo does not know: `cargo xtask tidy`, `cargo xtask codegen`.
+//! Chores of the workspace that cargo does not know: `cargo xtask tidy`, `cargo xtask codegen`, `cargo xtask compat`.
 //!
 //! Each chore is a module with a `run` that gets the remaining arguments. Nothing here is part of the program.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program talks on its streams")]
 
 mod codegen;
+mod compat;
 mod tidy;
 
 use std::process::ExitCode;
@@ -22,6 +23,11 @@ const CHORES: &[Chore] = &[
         name: "codegen",
         help: "generate Rust from crates/api/proto; --check only says whether it is up to date",
         run: codegen::run,
+    },
+    Chore {
+        name: "compat",
+        help: "write docs/compat/pyroscope.md from its rows; --check only says whether it is up to date",
+        run: compat::run,
     },
     Chore {
         name: "tidy",

@@ -102,7 +102,7 @@ async fn variables(State(state): State<Arc<ApiState>>) -> Response {
 pub struct NoSuchPath;
 
 /// What the answer to a method of RPC that is not served says.
-const METHODS: &str = "this method is not served; docs/pyroscope.md lists those that are";
+const METHODS: &str = "this method is not served; docs/compat/pyroscope.md says which";
 
 async fn unknown_path(request: Request) -> Response {
     let path = request.uri().path();
