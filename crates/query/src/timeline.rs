@@ -142,8 +142,8 @@ impl StepRange {
     }
 
     pub(crate) fn step(&self, time: Timestamp) -> u32 {
-        let offset = time.0.saturating_sub(self.range.from.0).max(0);
-        u32::try_from(offset / self.step_nanos).unwrap_or(u32::MAX)
+        let offset = (i128::from(time.0) - i128::from(self.range.from.0)).max(0);
+        u32::try_from(offset / i128::from(self.step_nanos)).unwrap_or(u32::MAX)
     }
 }
 

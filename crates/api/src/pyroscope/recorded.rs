@@ -3,7 +3,7 @@
 use query::{FlameNode, FlameTree};
 use serde_json::Value;
 
-use super::flamebearer::Flamebearer;
+use super::flamebearer::{Flamebearer, tree_bytes};
 use rpc::{querier::v1 as querier, types::v1 as types};
 
 fn recorded(test: &str, name: &str) -> Option<String> {
@@ -107,4 +107,42 @@ fn decoded(names: &[String], levels: &[Vec<i64>]) -> FlameTree {
     }
     let other = names.iter().position(|name| name == "other").and_then(|name| u32::try_from(name).ok());
     FlameTree { nodes, names: names.to_vec(), other, ..FlameTree::default() }
+}
+
+/// Both recorded trees, read and written again in the order in which they came.
+#[test]
+fn recorded_trees_come_back_byte_for_byte() {
+    let Some(shared) = testkit::skip_without_shared("recorded_trees_come_back_byte_for_byte") else { return };
+    for side in ["left", "right"] {
+        let bytes = std::fs::read(shared.join(format!("corpus/tree/diff_{side}_tree.bin"))).unwrap();
+        let records: Vec<_> = formats::TreeReader::new(&bytes).map(Result::unwrap).collect();
+        let count = records.len();
+        // Siblings come last first, so places are given from the end.
+        let place = |index: usize| if index == 0 { 0 } else { count - index };
+        let mut names: Vec<String> = Vec::new();
+        let mut known = std::collections::HashMap::new();
+        let mut nodes = vec![FlameNode { parent: 0, name: 0, self_value: 0, total: 0 }; count];
+        let mut open: Vec<(usize, u64)> = Vec::new();
+        for (index, record) in records.iter().enumerate() {
+            let name = *known.entry(record.name).or_insert_with(|| {
+                names.push(String::from_utf8(record.name.to_vec()).unwrap());
+                names.len() - 1
+            });
+            let parent = open.last().map_or(0, |(parent, _)| place(*parent));
+            nodes[place(index)] = FlameNode {
+                parent: u32::try_from(parent).unwrap(),
+                name: u32::try_from(name).unwrap(),
+                self_value: i64::try_from(record.self_value).unwrap(),
+                total: 0,
+            };
+            open.push((index, record.children));
+            while open.pop_if(|(_, left)| *left == 0).is_some() {
+                if let Some((_, left)) = open.last_mut() {
+                    *left -= 1;
+                }
+            }
+        }
+        let tree = FlameTree { nodes, names, ..FlameTree::default() };
+        assert!(tree_bytes(&tree).unwrap() == bytes, "{side}: other bytes");
+    }
 }

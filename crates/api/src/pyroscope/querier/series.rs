@@ -193,11 +193,12 @@ impl Grid {
                 format!("the range has {} steps (limit {limit}); choose a longer step", last + 1),
             ));
         }
-        let length = i64::try_from(last * i128::from(step_nanos)).unwrap_or(i64::MAX);
-        let range = TimeRange {
-            from: Timestamp(nanos.from.0.saturating_sub(step_nanos).saturating_add(1)),
-            to: Timestamp(nanos.from.0.saturating_add(length).saturating_add(1)),
+        let Some(from) = nanos.from.0.checked_sub(step_nanos - 1) else {
+            return Err(ApiError::invalid("start", "the step before it lies before all time"));
         };
+        let to = i128::from(nanos.from.0) + last * i128::from(step_nanos) + 1;
+        let to = Timestamp(i64::try_from(to).unwrap_or(i64::MAX));
+        let range = TimeRange { from: Timestamp(from), to };
         Ok(Self { start_millis: nanos.from.millis(), steps: StepRange { range, step_nanos } })
     }
 

@@ -23,5 +23,8 @@ fn odd_steps_are_400() {
         assert_eq!(Grid::new(range, step).unwrap_err().field, "step", "{step}");
     }
     let all = MilliRange { start: i64::MIN, end: i64::MAX };
-    assert!(Grid::new(all, 1e9).is_ok());
+    assert_eq!(Grid::new(all, 1e9).unwrap_err().field, "start");
+    let later = Grid::new(MilliRange { start: 1, ..all }, 1e9).unwrap();
+    assert_eq!(later.steps.range.from, Timestamp(1_000_001 - 1_000_000_000 * SECOND));
+    assert!(later.steps.range.to > Timestamp(9_000_000_000 * SECOND));
 }
