@@ -9,6 +9,7 @@ pub mod load;
 pub mod paced;
 pub mod pushes;
 pub mod queries;
+pub mod scraped;
 pub mod sidebyside;
 pub mod single;
 
@@ -39,6 +40,7 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "large", measure: pushes::large },
     Family { name: "paced", measure: paced::measure },
     Family { name: "query", measure: queries::measure },
+    Family { name: "scraped", measure: scraped::measure },
     Family { name: "latency", measure: single::latency },
     Family { name: "top", measure: single::top },
     Family { name: "start", measure: single::start },
