@@ -25,7 +25,7 @@ pub enum ErrorKind {
     Forbidden,
     /// There is no such thing (404).
     NotFound,
-    /// Something newer is there already (409).
+    /// Something newer is there already, or somebody else has changed it in between (409).
     Conflict,
     /// The method does not fit the path (405).
     MethodNotAllowed,

@@ -12,6 +12,7 @@ use std::{
 use formats::Decoder;
 use profile::Timestamp;
 use query::{Control, Engine};
+use rules::RuleBook;
 use store::{Store, StoreState};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -99,6 +100,8 @@ pub struct ApiState {
     pub memory: Budget,
     /// Bytes that large decoded tables may hold.
     pub tables: Budget,
+    /// Rules that count profiles; `None` where the store was opened without any.
+    pub rules: Option<Arc<RuleBook>>,
     push_slots: Arc<Semaphore>,
     /// Cloned by each large push for as long as it runs.
     large_pushes: Arc<()>,
@@ -108,9 +111,20 @@ pub struct ApiState {
 }
 
 impl ApiState {
-    /// Puts the parts together.
+    /// Puts the parts together, without rules.
     #[must_use]
     pub fn new(store: Arc<Store>, engine: Arc<Engine>, options: ApiOptions) -> Arc<Self> {
+        Self::with_rules(store, engine, options, None)
+    }
+
+    /// Puts the parts together. The rules are those that the store was opened with.
+    #[must_use]
+    pub fn with_rules(
+        store: Arc<Store>,
+        engine: Arc<Engine>,
+        options: ApiOptions,
+        rules: Option<Arc<RuleBook>>,
+    ) -> Arc<Self> {
         Arc::new(Self {
             metrics: ApiMetrics::new(Arc::clone(&store)),
             explain: Explain::default(),
@@ -122,6 +136,7 @@ impl ApiState {
             merge_slots: Arc::new(Semaphore::new(options.queries_at_once.max(1))),
             metadata_slots: Arc::new(Semaphore::new(options.queries_at_once.max(1))),
             decoders: Mutex::new(Vec::new()),
+            rules,
             store,
             engine,
             options,
@@ -190,6 +205,12 @@ impl ApiState {
             StoreState::ReadOnly(reason) => Err(ApiError::unavailable(format!("read-only: {reason}"), 30)),
             StoreState::Closing => Err(ApiError::unavailable("the server is stopping", 5)),
         }
+    }
+
+    /// The rules.
+    pub(crate) fn rule_book(&self) -> Result<Arc<RuleBook>, ApiError> {
+        let missing = || ApiError::new(ErrorKind::Unimplemented, "", "this server counts nothing by rules");
+        self.rules.clone().ok_or_else(missing)
     }
 
     /// Waits for one of the decoding slots, for as long as a client may reasonably wait for an answer: whoever fills all

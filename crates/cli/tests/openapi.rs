@@ -117,6 +117,8 @@ fn every_operation_answers_as_described() {
     caller.call("timeline", "/api/v1/timeline?type=cpu", None, 400);
     caller.call("targets", "/api/v1/targets", None, 200);
     caller.call("targets", "/api/v1/targets?state=up", None, 400);
+    caller.call("rulesMetrics", "/api/v1/rules/metrics", None, 200);
+    caller.call("rulesMetrics", "/api/v1/rules/metrics?from=now", None, 400);
     caller.call("ingestExplain", "/api/v1/ingest/explain", None, 200);
     caller.call("ingestExplain", "/api/v1/ingest/explain?service=a", None, 200);
     caller.call("ingestExplain", "/api/v1/ingest/explain?from=now-1h", None, 400);

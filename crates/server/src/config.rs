@@ -26,7 +26,12 @@ use api::BuildInfo;
 use keys::VARIABLE_PREFIX;
 pub use keys::{KEYS, Key, KeyKind, key_named};
 
-use crate::{limits, scraping::ScrapeSettings, ui::UiOptions};
+use crate::{
+    limits,
+    remote_write::{RemoteWriteOptions, basic, bearer, check_url, read_secret},
+    scraping::ScrapeSettings,
+    ui::UiOptions,
+};
 
 /// Why the settings cannot be used. Always the user's to mend, so the program ends with 2 (D28).
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -90,6 +95,10 @@ pub struct Config {
     pub flush_interval: Duration,
     /// Size at which the head becomes a block, bytes.
     pub flush_bytes: u64,
+    /// Rules of the rules file.
+    pub rules: Vec<rules::FileRule>,
+    /// Where the counters of rules are sent.
+    pub remote_write: Option<RemoteWriteOptions>,
     /// Memory for decoded symbols and trees, bytes.
     pub cache_bytes: u64,
     /// Most encoded bytes of one query.
@@ -329,6 +338,8 @@ impl Settings {
             free_bytes_min: self.read("free_bytes_min", values::bytes)?,
             flush_interval: self.read("flush_interval", positive_duration)?,
             flush_bytes: self.read("flush_bytes", values::bytes)?,
+            rules: self.read_rules()?,
+            remote_write: self.read_remote_write()?,
             cache_bytes: self.read("cache_bytes", values::bytes)?,
             query_bytes_max: self.read("query_bytes_max", values::bytes)?,
             query_timeout: self.read("query_timeout", positive_duration)?,
@@ -358,6 +369,56 @@ impl Settings {
                 _ => Err(format!("{text:?} is neither text nor json")),
             })?,
         })
+    }
+
+    /// The rules of the rules file.
+    fn read_rules(&self) -> Result<Vec<rules::FileRule>, ConfigError> {
+        let rules = self.read("rules", |text| match text {
+            "" => Ok(Vec::new()),
+            path => rules::read_file(Path::new(path)),
+        })?;
+        let is_own = |rule: &&rules::FileRule| rule.tenant != profile::Tenant::anonymous();
+        match rules.iter().find(is_own) {
+            Some(rule) if !self.read("multi_tenant", values::switch)? => {
+                let reason =
+                    format!("a rule is for tenant {:?}, which only multi_tenant has", rule.tenant.as_str());
+                Err(self.value_error("rules", reason))
+            }
+            _ => Ok(rules),
+        }
+    }
+
+    /// Where the counters of rules are sent; settings about it alone mean nothing and are an error.
+    fn read_remote_write(&self) -> Result<Option<RemoteWriteOptions>, ConfigError> {
+        const URL: &str = "remote_write_url";
+        const USER: &str = "remote_write_user";
+        const PASSWORD: &str = "remote_write_password_file";
+        const TOKEN: &str = "remote_write_token_file";
+        let url = self.read(URL, |text| if text.is_empty() { Ok(String::new()) } else { check_url(text) })?;
+        let secret = |text: &str| match text {
+            "" => Ok(None),
+            path => read_secret(Path::new(path)).map(Some),
+        };
+        let user = self.read(USER, |text| Ok(text.to_owned()))?;
+        let password = self.read(PASSWORD, secret)?;
+        let token = self.read(TOKEN, |text| secret(text)?.map(|token| bearer(&token)).transpose())?;
+        let authorization = match (user.is_empty(), password, token) {
+            (true, None, token) => token,
+            (false, Some(password), None) => Some(basic(&user, &password)),
+            (false, None, _) => return Err(self.value_error(USER, format!("needs {PASSWORD} beside it"))),
+            (true, Some(_), _) => return Err(self.value_error(PASSWORD, format!("needs {USER} beside it"))),
+            (false, Some(_), Some(_)) => {
+                return Err(self.value_error(TOKEN, format!("cannot be given beside {USER}")));
+            }
+        };
+        let interval = self.read("remote_write_interval", positive_duration)?;
+        if url.is_empty() {
+            return match authorization {
+                Some(_) => Err(self.value_error(URL, "is needed where credentials for it are given".into())),
+                None => Ok(None),
+            };
+        }
+        Ok(Some(RemoteWriteOptions { url, interval, authorization }))
     }
 
     fn read<T>(

@@ -16,7 +16,9 @@ mod limits;
 mod listener;
 mod log;
 mod own_metrics;
+mod remote_write;
 mod request_log;
+mod rule_figures;
 mod run;
 mod scraping;
 mod self_profile;
@@ -29,5 +31,6 @@ pub use config::{
 };
 pub use demo::SHARES as DEMO_SHARES;
 pub use listener::{ClientAddress, ListenerStats, serve};
+pub use remote_write::RemoteWriteOptions;
 pub use run::{Server, ServerError, StartingServer, run};
 pub use up::{DEMO_SERVICE, up};

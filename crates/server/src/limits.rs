@@ -36,6 +36,30 @@ pub(crate) const BLOCKING_THREADS_MAX: usize = 64;
 /// How long background work may take to end once the store is closed.
 pub(crate) const RUNTIME_STOP: Duration = Duration::from_secs(5);
 
+/// Longest secret for remote write, bytes.
+pub(crate) const SECRET_BYTES_MAX: usize = 8_192;
+
+/// Requests of remote write that wait for the receiver, bytes: at 20 bytes a counter, hours of an outage.
+pub(crate) const REMOTE_WRITE_QUEUE_BYTES_MAX: usize = 16 << 20;
+
+/// Series of one request; what Prometheus itself sends.
+pub(crate) const REMOTE_WRITE_SERIES_MAX: usize = 2_000;
+
+/// Longest request of remote write.
+pub(crate) const REMOTE_WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Shortest pause before a request is tried again.
+pub(crate) const REMOTE_WRITE_RETRY_MIN: Duration = Duration::from_millis(500);
+
+/// Longest pause before a request is tried again, also where the receiver asks for a longer one.
+pub(crate) const REMOTE_WRITE_RETRY_MAX: Duration = Duration::from_secs(30);
+
+/// Longest request while the server stops.
+pub(crate) const REMOTE_WRITE_STOP: Duration = Duration::from_secs(1);
+
+/// What is read of an error of the receiver, bytes.
+pub(crate) const REMOTE_WRITE_ERROR_BYTES_MAX: u64 = 4_096;
+
 /// Largest file of `--ui-dir` that is served, bytes: ten times the whole page.
 pub(crate) const UI_FILE_BYTES_MAX: u64 = 16 << 20;
 

@@ -10,13 +10,16 @@ use std::{net::SocketAddr, sync::Arc, time::Instant};
 use api::{ApiOptions, ApiState, Tenancy};
 use axum::{Router, middleware};
 use query::{Engine, EngineOptions};
-use store::{Store, StoreOptions};
+use rules::RuleBook;
+use store::{Store, StoreOptions, Tally};
 use tokio::{net::TcpListener, signal::unix::SignalKind, sync::watch, task::JoinHandle};
 
 use crate::{
     Config, ConfigError, ListenerStats, auth,
     door::Door,
-    files, limits, listener, log, own_metrics, request_log,
+    files, limits, listener, log, own_metrics,
+    remote_write::RemoteWrite,
+    request_log, rule_figures,
     scraping::Scraping,
     self_profile,
     ui::{self, Ui},
@@ -170,6 +173,7 @@ pub struct Server {
     store: Arc<Store>,
     state: Arc<ApiState>,
     scraping: Arc<Scraping>,
+    remote_write: Option<RemoteWrite>,
     stop: watch::Sender<bool>,
     serving: JoinHandle<usize>,
 }
@@ -236,6 +240,12 @@ impl Server {
             Ok(cut) => tracing::warn!(connections = cut, "requests did not end in time and were cut"),
             Err(error) => tracing::error!(%error, "the listener ended by itself"),
         }
+        if let Some(remote_write) = self.remote_write {
+            let stopped = tokio::task::spawn_blocking(move || remote_write.stop()).await;
+            if let Err(error) = stopped {
+                tracing::error!(%error, "remote write did not stop");
+            }
+        }
         self.store.close().await?;
         tracing::info!("stopped");
         Ok(())
@@ -269,17 +279,33 @@ impl StartingServer {
         let options = store_options(&config);
         // Replaying a log is work without a pause: on a thread of its own, so that probes are answered meanwhile.
         let runtime = tokio::runtime::Handle::current();
-        let opening = tokio::task::spawn_blocking(move || runtime.block_on(Store::open(options)));
+        let book = RuleBook::new();
+        let tally: Arc<dyn Tally> = Arc::clone(&book) as Arc<_>;
+        let opening =
+            tokio::task::spawn_blocking(move || runtime.block_on(Store::open_counting(options, Some(tally))));
         let opened = opening.await;
         let store = opened
             .map_err(|error| ServerError::System { what: "the store", reason: error.to_string() })??;
+        book.provision(&store, config.rules.clone()).await.map_err(rule_error)?;
         files::keep_scratch_in(&config.data_dir);
         let engine = Arc::new(Engine::new(
             Arc::clone(&store),
             EngineOptions { cache_bytes: config.cache_bytes, query_bytes_max: config.query_bytes_max },
         ));
-        let state = ApiState::new(Arc::clone(&store), engine, api_options(&config));
+        let rules = Some(Arc::clone(&book));
+        let state = ApiState::with_rules(Arc::clone(&store), engine, api_options(&config), rules);
         own_metrics::register(&state.metrics, stats);
+        let remote_write = match config.remote_write.clone() {
+            None => None,
+            Some(options) => Some(
+                RemoteWrite::start(options, config.multi_tenant, Arc::clone(&store), Arc::clone(&book))
+                    .map_err(|error| ServerError::System {
+                        what: "remote write",
+                        reason: error.to_string(),
+                    })?,
+            ),
+        };
+        rule_figures::register(&state.metrics, book, remote_write.as_ref().map(RemoteWrite::stats));
         let scraping = Scraping::start(config.scrape.as_ref(), config.multi_tenant, &state);
         let routes = api::router(Arc::clone(&state)).merge(self_profile::router());
         door.open(routes.merge(Scraping::router(&scraping)));
@@ -290,7 +316,15 @@ impl StartingServer {
             start_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
             "listening"
         );
-        Ok(Server { address, store, state, scraping, stop, serving })
+        Ok(Server { address, store, state, scraping, remote_write, stop, serving })
+    }
+}
+
+/// A rule of the file that does not fit what is there is the user's to mend.
+fn rule_error(error: rules::RuleError) -> ServerError {
+    match error {
+        rules::RuleError::Store(error) => ServerError::Store(error),
+        other => ServerError::Usage(format!("rules: {other}")),
     }
 }
 

@@ -13,6 +13,7 @@ mod listing;
 pub(crate) mod parameters;
 pub(crate) mod profiles;
 mod push;
+mod rules;
 pub(crate) mod selection;
 pub(crate) mod time;
 
@@ -48,6 +49,7 @@ pub(crate) fn router(state: &Arc<ApiState>) -> Router {
         .route("/api/v1/callers", get(graph::callers))
         .route("/api/v1/timeline", get(graph::timeline))
         .route("/api/v1/diff", get(graph::diff))
+        .route("/api/v1/rules/metrics", get(rules::metrics))
         .with_state(Arc::clone(state))
 }
 

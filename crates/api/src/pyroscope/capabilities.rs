@@ -15,8 +15,8 @@ const QUERIER_API: u64 = 1;
 /// Name of a flag, whether it is on, and what it stands for here. All names that clients know are listed.
 const FLAGS: [(&str, bool, &str); 4] = [
     ("v2StorageLayer", true, "heat maps, exemplars and selection by trace and span"),
-    ("pyroscopeRuler", false, "recording rules"),
-    ("pyroscopeRulerFunctions", false, "recording rules on one function"),
+    ("pyroscopeRuler", true, "recording rules"),
+    ("pyroscopeRulerFunctions", true, "recording rules on one function"),
     ("utf8LabelNames", true, "label names of any UTF-8"),
 ];
 

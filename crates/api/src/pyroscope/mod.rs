@@ -1,5 +1,5 @@
 //! Pyroscope's wire: Push, `/ingest`, the querier's calls, `/pyroscope/render` and its sisters, and the services
-//! beside them: settings, ad hoc profiles, version, feature flags, a tenant's stats.
+//! beside them: settings, recording rules, ad hoc profiles, version, feature flags, a tenant's stats.
 //!
 //! The RPC services are served by Connect (JSON and proto), gRPC and gRPC-Web on the same paths. Which older quirks are
 //! kept and which are mended is said in each file.
@@ -17,6 +17,7 @@ mod pusher;
 mod querier;
 #[cfg(test)]
 mod recorded;
+mod recording;
 mod render;
 mod select;
 mod settings;
@@ -29,9 +30,13 @@ use std::sync::Arc;
 use axum::routing::{get, post};
 use connectrpc::{ConnectRpcService, Limits};
 use rpc::{
-    adhocprofiles::v1::AdHocProfileServiceExt, capabilities::v1::FeatureFlagsServiceExt,
-    metastore::v1::TenantServiceExt, push::v1::PusherServiceExt, querier::v1::QuerierServiceExt,
-    settings::v1::SettingsServiceExt, version::v1::VersionExt,
+    adhocprofiles::v1::AdHocProfileServiceExt,
+    capabilities::v1::FeatureFlagsServiceExt,
+    metastore::v1::TenantServiceExt,
+    push::v1::PusherServiceExt,
+    querier::v1::QuerierServiceExt,
+    settings::v1::{RecordingRulesServiceExt, SettingsServiceExt},
+    version::v1::VersionExt,
 };
 
 use crate::{ApiState, limits};
@@ -45,6 +50,7 @@ pub(crate) fn router(state: &Arc<ApiState>) -> axum::Router {
     let services = Arc::new(tenant::TenantStatistics { state: Arc::clone(state) }).register(services);
     let services = VersionExt::register(Arc::new(capabilities::Capabilities), services);
     let services = FeatureFlagsServiceExt::register(Arc::new(capabilities::Capabilities), services);
+    let services = Arc::new(recording::RecordingRules { state: Arc::clone(state) }).register(services);
     let services = ConnectRpcService::new(services).with_limits(
         Limits::default()
             .with_max_request_body_size(limits::BODY_BYTES_MAX)
@@ -54,6 +60,7 @@ pub(crate) fn router(state: &Arc<ApiState>) -> axum::Router {
         .route_service("/push.v1.PusherService/{method}", services.clone())
         .route_service("/querier.v1.QuerierService/{method}", services.clone())
         .route_service("/settings.v1.SettingsService/{method}", services.clone())
+        .route_service("/settings.v1.RecordingRulesService/{method}", services.clone())
         .route_service("/adhocprofiles.v1.AdHocProfileService/{method}", services.clone())
         .route_service("/metastore.v1.TenantService/{method}", services.clone())
         .route_service("/version.v1.Version/{method}", services.clone())

@@ -10,6 +10,7 @@ mod man;
 mod pprof;
 mod profiles;
 mod push;
+mod rules;
 mod scrape;
 mod series;
 mod server;
@@ -74,6 +75,8 @@ pub enum Command {
     Pprof(pprof::Arguments),
     /// Tell why a service is missing, and which clients there are
     Explain(explain::Arguments),
+    /// Check rules that count profiles as metrics
+    Rules(rules::Arguments),
     /// Print shell completions
     Completions(completions::Arguments),
     /// Print manual pages
@@ -101,6 +104,7 @@ impl Command {
             Self::Profiles(arguments) => profiles::run(&arguments),
             Self::Pprof(arguments) => pprof::run(&arguments),
             Self::Explain(arguments) => explain::run(&arguments),
+            Self::Rules(arguments) => rules::run(&arguments),
             Self::Completions(arguments) => completions::run(&arguments),
             Self::Man(arguments) => man::run(&arguments),
         }
