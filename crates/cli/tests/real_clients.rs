@@ -122,6 +122,38 @@ fn pyroscopes_typed_client_by_every_protocol() {
     }
 }
 
+/// Settings, ad hoc profiles, version and feature flags; what is not served answers `unimplemented`.
+#[test]
+fn pyroscopes_typed_client_of_the_other_services() {
+    let server = TestServer::start(&[]);
+    let client = built("go-rpc");
+    let file = testkit::fixture_path("go-hot/cpu.pb.gz");
+    for protocol in ["connect", "json", "grpc", "grpcweb"] {
+        let mut command = Command::new(&client);
+        command.args(["-url", &server.url, "-protocol", protocol, "services", "-file"]).arg(&file);
+        let answer: Value = serde_json::from_str(&succeeded(&command.output().unwrap())).unwrap();
+        assert_eq!(
+            (&answer["setting pluginSettings"], &answer["stale"]),
+            (&"kept".into(), &"already_exists".into())
+        );
+        assert_eq!((&answer["settings_left"], &answer["version"]), (&0.into(), &1.into()), "{protocol}");
+        assert_eq!(answer["flags"].as_array().unwrap().len(), 4, "{protocol}: {answer}");
+        assert_eq!(answer["profile_types"], serde_json::json!(["samples", "cpu"]), "{protocol}");
+        assert_eq!(answer["listed"], "cpu.pb.gz", "{protocol}");
+        assert_eq!(answer["upload"]["flamebearer"]["numTicks"], 7_900_000_000_i64, "{protocol}");
+        let diff = &answer["diff"];
+        assert_eq!(
+            (&diff["leftTicks"], &diff["rightTicks"]),
+            (&7_900_000_000_i64.into(), &7_900_000_000_i64.into())
+        );
+        let codes = answer["vcs"].as_object().unwrap();
+        assert!(
+            codes.len() == 6 && codes.values().all(|code| code == "unimplemented"),
+            "{protocol}: {codes:?}"
+        );
+    }
+}
+
 /// The start that a profile names.
 fn start_millis(body: &[u8]) -> i64 {
     let limits = formats::Limits {

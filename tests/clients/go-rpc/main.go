@@ -2,6 +2,7 @@
 //
 //	go-rpc -url URL -protocol connect|json|grpc|grpcweb push -service NAME -file PPROF [-pad BYTES]
 //	go-rpc -url URL -protocol … query -service NAME -type TYPE
+//	go-rpc -url URL -protocol … services -file PPROF
 package main
 
 import (
@@ -33,6 +34,8 @@ func main() {
 			err = push(pushv1connect.NewPusherServiceClient(http, *url, options...), flag.Args()[1:])
 		case "query":
 			err = query(querierv1connect.NewQuerierServiceClient(http, *url, options...), flag.Args()[1:])
+		case "services":
+			err = services(http, *url, options, flag.Args()[1:])
 		default:
 			err = fmt.Errorf("unknown command %q", flag.Arg(0))
 		}
