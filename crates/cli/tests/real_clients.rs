@@ -122,7 +122,7 @@ fn pyroscopes_typed_client_by_every_protocol() {
     }
 }
 
-/// Settings, ad hoc profiles, version and feature flags; what is not served answers `unimplemented`.
+/// Settings, recording rules, ad hoc profiles, version and feature flags; what is not served answers `unimplemented`.
 #[test]
 fn pyroscopes_typed_client_of_the_other_services() {
     let server = TestServer::start(&[]);
@@ -140,6 +140,8 @@ fn pyroscopes_typed_client_of_the_other_services() {
         assert_eq!(answer["flags"].as_array().unwrap().len(), 4, "{protocol}: {answer}");
         assert_eq!(answer["profile_types"], serde_json::json!(["samples", "cpu"]), "{protocol}");
         assert_eq!(answer["listed"], "cpu.pb.gz", "{protocol}");
+        let rule = serde_json::json!(["profiles_recorded_hot", CPU, "main.settleAccounts"]);
+        assert_eq!((&answer["rule"], &answer["rules"]), (&rule, &1.into()), "{protocol}");
         assert_eq!(answer["upload"]["flamebearer"]["numTicks"], 7_900_000_000_i64, "{protocol}");
         let diff = &answer["diff"];
         assert_eq!(

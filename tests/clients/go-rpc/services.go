@@ -23,7 +23,7 @@ import (
 	"github.com/grafana/pyroscope/api/gen/proto/go/version/v1/versionv1connect"
 )
 
-// services calls every method of settings and ad hoc profiles, version and feature flags, and the methods that no server
+// services calls every method of settings, recording rules and ad hoc profiles, version and feature flags, and the methods that no server
 // has to have, of which it prints the code.
 func services(http *http.Client, url string, options []connect.ClientOption, args []string) error {
 	flags := flag.NewFlagSet("services", flag.ExitOnError)
@@ -40,6 +40,9 @@ func services(http *http.Client, url string, options []connect.ClientOption, arg
 		return err
 	}
 	if err := adHoc(ctx, adhocprofilesv1connect.NewAdHocProfileServiceClient(http, url, options...), body, answer); err != nil {
+		return err
+	}
+	if err := rules(ctx, settingsv1connect.NewRecordingRulesServiceClient(http, url, options...), answer); err != nil {
 		return err
 	}
 	version, err := versionv1connect.NewVersionClient(http, url, options...).Version(ctx, connect.NewRequest(&versionv1.VersionRequest{}))
@@ -100,6 +103,35 @@ func settings(ctx context.Context, client settingsv1connect.SettingsServiceClien
 		return fmt.Errorf("Get: %w", err)
 	}
 	answer["settings_left"] = len(got.Msg.Settings)
+	return nil
+}
+
+func rules(ctx context.Context, client settingsv1connect.RecordingRulesServiceClient, answer map[string]any) error {
+	made, err := client.UpsertRecordingRule(ctx, connect.NewRequest(&settingsv1.UpsertRecordingRuleRequest{
+		MetricName: "profiles_recorded_hot",
+		Matchers:   []string{`{__profile_type__="process_cpu:cpu:nanoseconds:cpu:nanoseconds"}`, `{service_name="bank"}`},
+		GroupBy:    []string{"service_name"},
+		StacktraceFilter: &settingsv1.StacktraceFilter{
+			FunctionName: &settingsv1.StacktraceFilterFunctionName{FunctionName: "main.settleAccounts"},
+		},
+	}))
+	if err != nil {
+		return fmt.Errorf("UpsertRecordingRule: %w", err)
+	}
+	id := made.Msg.Rule.Id
+	got, err := client.GetRecordingRule(ctx, connect.NewRequest(&settingsv1.GetRecordingRuleRequest{Id: id}))
+	if err != nil {
+		return fmt.Errorf("GetRecordingRule: %w", err)
+	}
+	answer["rule"] = []string{got.Msg.Rule.MetricName, got.Msg.Rule.ProfileType, got.Msg.Rule.StacktraceFilter.FunctionName.FunctionName}
+	listed, err := client.ListRecordingRules(ctx, connect.NewRequest(&settingsv1.ListRecordingRulesRequest{}))
+	if err != nil {
+		return fmt.Errorf("ListRecordingRules: %w", err)
+	}
+	answer["rules"] = len(listed.Msg.Rules)
+	if _, err := client.DeleteRecordingRule(ctx, connect.NewRequest(&settingsv1.DeleteRecordingRuleRequest{Id: id})); err != nil {
+		return fmt.Errorf("DeleteRecordingRule: %w", err)
+	}
 	return nil
 }
 
