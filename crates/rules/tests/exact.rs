@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use formats::{Decoder, Limits};
+use formats::{Decoder, Limits, Measure};
 use profile::{LabelSet, ProfileId, Temporality, Tenant, TimeRange, Timestamp};
 use rules::{RuleBook, RuleChange, RuleError, RuleSpec};
 use store::{Accepted, NewProfile, Outcome, Store, StoreError, StoreOptions};
@@ -54,7 +54,8 @@ fn push(store: &Store, number: u64) -> Result<Accepted, store::PushError> {
     let sent = Sent::new(number);
     let body = format!("main;work 2\nmain;work;{} {}\n", sent.function, sent.value);
     let mut decoder = Decoder::new();
-    let (profile, _) = decoder.folded(body.as_bytes(), "cpu", "nanoseconds", &Limits::default()).unwrap();
+    let (profile, _) =
+        decoder.folded(body.as_bytes(), Measure::plain("cpu", "nanoseconds"), &Limits::default()).unwrap();
     let pod = sent.pod.as_deref().map(|pod| ("pod", pod));
     let digest = number.to_le_bytes();
     store.push(&NewProfile {
