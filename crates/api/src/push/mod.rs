@@ -434,9 +434,14 @@ fn decode_and_store(
     if let Err(error) = claim_work(tables, 0, work_bytes(&profile)) {
         return Ok(Err(error));
     }
+    // The type of such a body stands beside it: the same numbers as objects and as bytes are two profiles.
+    let typed_body;
     let digest_bytes = match &request.format {
-        BodyFormat::Pprof => profile.text,
-        _ => &request.body,
+        BodyFormat::Stacks(_, typed) => {
+            typed_body = typed.before(&request.body);
+            typed_body.as_slice()
+        }
+        _ => profile.text,
     };
     let subject = Subject { labels: request.labels.clone(), name: &request.name };
     Ok(store(state, request, subject, profile, &decoded, digest_bytes))

@@ -70,6 +70,12 @@ impl TextType {
         &self.sample_unit
     }
 
+    /// The type, then the body: what makes a push what it is.
+    pub(crate) fn before(&self, body: &[u8]) -> Vec<u8> {
+        let (kind, unit) = (self.sample_type.as_bytes(), self.sample_unit.as_bytes());
+        [kind, &[0], unit, &[0], body].concat()
+    }
+
     /// For the decoder.
     pub(crate) fn measure(&self) -> Measure<'_> {
         Measure {
