@@ -18,6 +18,20 @@ pub struct Arguments {
     flags: Vec<(&'static str, String)>,
 }
 
+/// Left to `--help`, so that `-h` stays on a screen.
+const RARELY_SET: [&str; 10] = [
+    "ui_dir",
+    "base_path",
+    "frame_ancestors",
+    "remote_write_interval",
+    "remote_write_user",
+    "remote_write_password_file",
+    "remote_write_token_file",
+    "header_timeout",
+    "body_timeout",
+    "idle_timeout",
+];
+
 const EXAMPLES: &str = "Examples:\n  everflame server --data-dir ./data\n  everflame server --config /etc/everflame.toml --listen 0.0.0.0:4040 --token-file /etc/everflame.token\n  everflame server --config /etc/everflame.toml --check-config";
 
 impl clap::Args for Arguments {
@@ -41,6 +55,7 @@ impl clap::Args for Arguments {
             let argument = Arg::new(key.name)
                 .long(flag)
                 .value_name(key.kind.placeholder())
+                .hide_short_help(RARELY_SET.contains(&key.name))
                 .help(format!("{}{default}", key.help));
             command.arg(match key.kind {
                 KeyKind::Switch => {
