@@ -104,11 +104,23 @@ pub struct NoSuchPath;
 /// What the answer to a method of RPC that is not served says.
 const METHODS: &str = "this method is not served; docs/compat/pyroscope.md says which";
 
+/// Whether a path is `/package.Service/Method`: clients of RPC know what is missing there as `unimplemented`. A file such
+/// as `/index.html/..` is none.
+fn is_method(path: &str) -> bool {
+    let Some((package, method)) = path.strip_prefix('/').and_then(|path| path.split_once('/')) else {
+        return false;
+    };
+    let is_capital = |text: &str| text.starts_with(|letter: char| letter.is_ascii_uppercase());
+    let is_word = |text: &str| text.chars().all(|letter| letter.is_ascii_alphanumeric());
+    package.rsplit_once('.').is_some_and(|(_, service)| is_capital(service) && is_word(service))
+        && is_capital(method)
+        && is_word(method)
+}
+
 async fn unknown_path(request: Request) -> Response {
     let path = request.uri().path();
     let is_like_ours = OWN_PREFIXES.iter().any(|prefix| path.starts_with(prefix));
-    // `/package.Service/Method`: clients of RPC know what is missing there as `unimplemented`.
-    let is_method = path.split('/').count() == 3;
+    let is_method = is_method(path);
     let shape = ErrorShape::of(&request);
     let is_native = matches!(shape, ErrorShape::Native);
     let error = match shape {
@@ -130,6 +142,22 @@ async fn wrong_method(request: Request) -> Response {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn methods_are_told_from_files() {
+        for (path, expected) in [
+            ("/vcs.v1.VCSService/GetFile", true),
+            ("/a.B/C", true),
+            ("/../.secret", false),
+            ("/index.html/..", false),
+            ("/a.B/C/D", false),
+            ("/a.B/", false),
+            ("/a.B", false),
+            ("/", false),
+        ] {
+            assert_eq!(is_method(path), expected, "{path}");
+        }
+    }
 
     #[test]
     fn a_wrong_path_is_told_of_every_profile_and_probe() {
