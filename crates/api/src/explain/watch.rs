@@ -77,11 +77,10 @@ fn speech(api: Api, headers: &HeaderMap, uri: &Uri) -> String {
         Api::Push if is("application/json") => "connect+json",
         Api::Push => "connect+proto",
         _ if is("multipart/form-data") => "multipart",
-        _ => FORMATS
-            .iter()
-            .copied()
-            .find(|known| parameter(uri, "format").as_deref() == Some(known))
-            .unwrap_or("body"),
+        _ => {
+            let named = parameter(uri, "format");
+            FORMATS.iter().copied().find(|known| named.as_deref() == Some(known)).unwrap_or("body")
+        }
     };
     format!("{} {detail}", api.word())
 }
