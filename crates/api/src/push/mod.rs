@@ -435,11 +435,11 @@ fn decode_and_store(
         return Ok(Err(error));
     }
     // The type of such a body stands beside it: the same numbers as objects and as bytes are two profiles.
-    let typed_body;
+    let identity;
     let digest_bytes = match &request.format {
         BodyFormat::Stacks(_, typed) => {
-            typed_body = typed.before(&request.body);
-            typed_body.as_slice()
+            identity = typed.identity(&request.body);
+            identity.as_slice()
         }
         _ => profile.text,
     };

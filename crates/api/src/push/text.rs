@@ -3,6 +3,7 @@
 use std::fmt::Debug;
 
 use formats::{Measure, Scale, SpeedscopeUnit};
+use xxhash_rust::xxh3::xxh3_128;
 
 use super::NameRule;
 use crate::ApiError;
@@ -70,10 +71,10 @@ impl TextType {
         &self.sample_unit
     }
 
-    /// The type, then the body: what makes a push what it is.
-    pub(crate) fn before(&self, body: &[u8]) -> Vec<u8> {
+    /// What makes a push of a body with this type what it is, without a copy of the body.
+    pub(crate) fn identity(&self, body: &[u8]) -> Vec<u8> {
         let (kind, unit) = (self.sample_type.as_bytes(), self.sample_unit.as_bytes());
-        [kind, &[0], unit, &[0], body].concat()
+        [kind, &[0], unit, &[0], &xxh3_128(body).to_le_bytes()].concat()
     }
 
     /// For the decoder.
