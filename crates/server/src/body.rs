@@ -1,12 +1,13 @@
 //! Bodies of requests and answers with a clock beside them (C102).
 //!
 //! [`StallBody`] ends a request body with an error when it stands still, or when it trickles so slowly that it would
-//! hold its memory for hours. [`GuardedBody`] keeps a request alive in the connection's watch until its answer is sent.
+//! hold its memory for hours. [`LentBody`] comes back when whoever answers had no need of it; [`read_rest`] takes what is
+//! left of it. [`GuardedBody`] keeps a request alive in the connection's watch until its answer is sent.
 
 use std::{
     pin::Pin,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     task::{Context, Poll},
@@ -15,6 +16,7 @@ use std::{
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
+use http_body_util::BodyExt as _;
 use tokio::time::{Instant, Sleep};
 
 use crate::{activity::RequestGuard, limits};
@@ -94,6 +96,76 @@ where
     }
 }
 
+/// Where a body comes back to.
+type Returned<B> = Arc<Mutex<Option<B>>>;
+
+/// A request body that comes back when it is dropped, unless it was read to its end or broke off.
+pub(crate) struct LentBody<B> {
+    body: Option<B>,
+    returned: Returned<B>,
+}
+
+impl<B> LentBody<B> {
+    /// The body to hand on, and the place to which it comes back.
+    pub(crate) fn new(body: B) -> (Self, Returned<B>) {
+        let returned = Returned::default();
+        (Self { body: Some(body), returned: Arc::clone(&returned) }, returned)
+    }
+}
+
+impl<B> Drop for LentBody<B> {
+    fn drop(&mut self) {
+        *self.returned.lock().unwrap_or_else(PoisonError::into_inner) = self.body.take();
+    }
+}
+
+impl<B: Body + Unpin> Body for LentBody<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        let Some(body) = &mut self.body else { return Poll::Ready(None) };
+        let polled = Pin::new(body).poll_frame(context);
+        if matches!(polled, Poll::Ready(None | Some(Err(_)))) {
+            self.body = None;
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.as_ref().map_or_else(|| SizeHint::with_exact(0), Body::size_hint)
+    }
+}
+
+/// Reads and forgets what a request that is answered already has left of its body, as far as that is worth a connection.
+///
+/// An HTTP/1.1 connection with an unread body is closed after the answer. A client that keeps connections may send its
+/// next request before it sees that, and is told that the server hung up, often without trying again.
+pub(crate) async fn read_rest<B: Body<Data = Bytes> + Unpin>(returned: &Returned<B>) {
+    let body = returned.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let Some(mut body) = body.filter(|body| !body.is_end_stream()) else { return };
+    if body.size_hint().lower() > limits::REST_BYTES_MAX {
+        return;
+    }
+    let all = async {
+        let mut rest = limits::REST_BYTES_MAX;
+        while let Some(Ok(frame)) = body.frame().await {
+            let length = frame.data_ref().map_or(0, Bytes::len) as u64;
+            let Some(left) = rest.checked_sub(length) else { return };
+            rest = left;
+        }
+    };
+    // Too slow: the connection is closed, as it would be without this.
+    let _ = tokio::time::timeout(limits::REST_TIMEOUT, all).await;
+}
+
 /// A body of an answer that keeps its request's guard until it is sent.
 pub(crate) struct GuardedBody<B> {
     body: B,
@@ -129,7 +201,7 @@ impl<B: Body + Unpin> Body for GuardedBody<B> {
 
 #[cfg(test)]
 mod tests {
-    use http_body_util::{BodyExt, StreamBody};
+    use http_body_util::{Full, StreamBody};
 
     use super::*;
 
@@ -157,5 +229,18 @@ mod tests {
         let body = StallBody::new(never, Duration::from_millis(10), Arc::clone(&stalled));
         assert!(body.collect().await.unwrap_err().is::<BodyStalled>());
         assert!(stalled.load(Ordering::Relaxed));
+    }
+
+    #[tokio::test]
+    async fn a_body_that_nobody_read_comes_back_and_one_that_was_read_does_not() {
+        let (lent, returned) = LentBody::new(Full::new(Bytes::from("unread")));
+        drop(lent);
+        assert!(!returned.lock().unwrap().as_ref().unwrap().is_end_stream());
+        read_rest(&returned).await;
+        assert!(returned.lock().unwrap().is_none());
+
+        let (lent, returned) = LentBody::new(Full::new(Bytes::from("read")));
+        assert_eq!(lent.collect().await.unwrap().to_bytes(), "read");
+        assert!(returned.lock().unwrap().is_none());
     }
 }

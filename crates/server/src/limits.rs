@@ -24,6 +24,12 @@ pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// A body may take this long for each KiB beside the time that it may stand still; the slowest mobile link is faster.
 pub(crate) const MILLIS_PER_KIB: u64 = 1_000;
 
+/// What is read of a body after its request was answered without it, bytes; beyond, the connection is closed.
+pub(crate) const REST_BYTES_MAX: u64 = 1 << 20;
+
+/// How long that reading may take: the answer waits for it.
+pub(crate) const REST_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// Shortest secret that is taken, bytes: shorter ones can be guessed over the network.
 pub(crate) const TOKEN_BYTES_MIN: usize = 16;
 

@@ -14,7 +14,7 @@ use std::{
 };
 
 use axum::{Router, body::Body};
-use http::{HeaderValue, Request, Response, StatusCode, header};
+use http::{HeaderValue, Request, Response, StatusCode, Version, header};
 use hyper::body::Incoming;
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
@@ -32,7 +32,7 @@ use tower::ServiceExt;
 use crate::{
     ConnectionLimits,
     activity::{RequestGuard, Watch, WatchedStream},
-    body::{GuardedBody, StallBody},
+    body::{GuardedBody, LentBody, StallBody, read_rest},
     limits,
 };
 
@@ -171,8 +171,12 @@ impl Connection {
         guard: RequestGuard,
     ) -> Result<Response<GuardedBody<Body>>, Infallible> {
         let stalled = Arc::new(AtomicBool::new(false));
-        let mut request = request
-            .map(|body| Body::new(StallBody::new(body, self.limits.body_timeout, Arc::clone(&stalled))));
+        // HTTP/2 ends a stream alone. Who waits for `100 Continue` has not sent the body yet and need not.
+        let is_kept = request.version() < Version::HTTP_2 && !request.headers().contains_key(header::EXPECT);
+        let (head, body) = request.into_parts();
+        let (body, returned) =
+            LentBody::new(StallBody::new(body, self.limits.body_timeout, Arc::clone(&stalled)));
+        let mut request = Request::from_parts(head, Body::new(body));
         request.extensions_mut().insert(ClientAddress(self.address));
         let counted = Counted::new(&self.stats.requests);
         let response = match self.router.clone().oneshot(request).await {
@@ -180,6 +184,9 @@ impl Connection {
             Err(never) => match never {},
         };
         drop(counted);
+        if is_kept {
+            read_rest(&returned).await;
+        }
         let response = if stalled.load(Ordering::Relaxed) { too_slow() } else { response };
         Ok(response.map(|body| GuardedBody::new(body, guard)))
     }

@@ -14,6 +14,11 @@ use tokio::{
 async fn ask(stream: &mut TcpStream, method: &str, path: &str) -> (u16, String) {
     let request = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: 0\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
+    answer(stream).await
+}
+
+/// Status and the whole answer to what was sent.
+async fn answer(stream: &mut TcpStream) -> (u16, String) {
     let mut answer = String::new();
     loop {
         let mut bytes = [0; 4096];
@@ -22,7 +27,8 @@ async fn ask(stream: &mut TcpStream, method: &str, path: &str) -> (u16, String) 
         answer.push_str(std::str::from_utf8(&bytes[..length]).unwrap());
         let Some((head, body)) = answer.split_once("\r\n\r\n") else { continue };
         let stated = head.lines().find_map(|line| line.strip_prefix("content-length: "));
-        if stated.is_some_and(|stated| stated.parse() == Ok(body.len())) {
+        let is_whole = stated.is_some_and(|stated| stated.parse() == Ok(body.len()));
+        if is_whole || body.ends_with("\r\n0\r\n\r\n") {
             return (answer[9..12].parse().unwrap(), answer);
         }
     }
@@ -108,4 +114,27 @@ async fn a_data_folder_that_cannot_be_opened_ends_the_listening() {
     assert!(starting.open().await.is_err());
     let mut rest = Vec::new();
     assert_eq!(stream.read_to_end(&mut rest).await.unwrap(), 0, "the connection ends");
+}
+
+/// The body comes after the answer could be there: in a packet of its own, as a client of RPC sends it.
+#[tokio::test]
+async fn a_connection_outlives_an_answer_that_needed_no_body() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = Server::listen(config(&folder.path().join("data"))).await.unwrap().open().await.unwrap();
+    let mut stream = connect(server.address()).await;
+    for (path, status) in
+        [("/vcs.v1.VCSService/GetFile", 501), ("/nowhere", 404), ("/metrics", 405), ("/api/v1/services", 405)]
+    {
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: localhost\r\nconnect-protocol-version: 1\r\n\
+             content-type: application/json\r\ncontent-length: 2\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        stream.write_all(b"{}").await.unwrap();
+        let (found, answer) = answer(&mut stream).await;
+        assert_eq!(found, status, "{path}: {answer}");
+        assert!(!answer.contains("connection: close"), "{path}: {answer}");
+    }
+    assert_eq!(ask(&mut stream, "GET", "/healthz").await.0, 200);
 }
