@@ -30,7 +30,7 @@ pub(super) fn sentence(reason: AlteredReason) -> &'static str {
         AlteredReason::StackTooDeep => "stacks that are too deep lost frames at their root",
         AlteredReason::StringTooLong => "names that are too long lost their beginning",
         AlteredReason::InvalidUtf8 => "names that are no UTF-8 are kept as they are and shown with marks",
-        AlteredReason::NoTime => "the profile names no time, so that of its arrival was taken",
+        AlteredReason::NoTime => "the body names no time, so that of the request or of its arrival was taken",
         AlteredReason::DuplicateSampleType => "two value columns had one name, so the later one was renamed",
         AlteredReason::BadLine => "lines that could not be read were left out",
         AlteredReason::ParameterDefaulted => "a parameter that could not be read was taken as not sent",
