@@ -9,10 +9,10 @@ use block::{Block, BlockInput, Dataset, DatasetPart, MemoryFile, write_block};
 use formats::{Decoder, Limits};
 use profile::{
     Columns, Function, FunctionIndex, LabelSet, LabelValue, Line, Link, Location, LocationIndex, Mapping,
-    MappingIndex, Profile, ProfileId, SampleLabel, StringIndex, StringRange, Temporality, Tenant, Timestamp,
-    ValueType,
+    MappingIndex, Profile, ProfileId, SampleLabel, StringIndex, StringRange, Temporality, Tenant, TimeRange,
+    Timestamp, ValueType,
 };
-use query::{Control, Engine, FlameTree, Selection, Selector};
+use query::{Control, Engine, FlameTree, NameMode, Selection, Selector, StepRange};
 use store::{MemoryDataset, NewProfile, Store};
 
 /// Builds columns by hand.
@@ -285,4 +285,16 @@ pub fn push_cpu(
         id: None,
     };
     store.push(&new).unwrap();
+}
+
+pub fn flame_lines(engine: &Engine, selection: &Selection) -> Vec<String> {
+    lines(&engine.flame(selection, NameMode::Display, 0, &control()).unwrap().data)
+}
+
+pub fn range(from: i64, to: i64) -> TimeRange {
+    TimeRange { from: seconds(from), to: seconds(to) }
+}
+
+pub fn steps(from: i64, to: i64, step_seconds: i64) -> StepRange {
+    StepRange { range: range(from, to), step_nanos: step_seconds * 1_000_000_000 }
 }
