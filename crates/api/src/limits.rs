@@ -163,6 +163,7 @@ pub fn decoder() -> formats::Limits {
         string_bytes_max: STRING_BYTES_MAX,
         strict_utf8: false,
         keep_negative: false,
+        without_dashes: false,
         table_bytes_max: TABLES_IN_FLIGHT_BYTES_MAX,
         table_memory: None,
     }

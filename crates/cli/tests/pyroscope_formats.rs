@@ -477,3 +477,92 @@ fn push_errors_have_the_code_of_each_protocol() {
     let headers = [("x-scope-orgid", "a"), ("content-type", "application/proto")];
     tenants.call("POST", PUSH, &headers, Some(&message)).expect(200);
 }
+
+/// Multipart to `/ingest`: a profile, and maybe a `sample_type_config`.
+fn send_parts(server: &TestServer, query: &str, profile: &[u8], config: Option<&str>) {
+    let mut body = Vec::new();
+    let parts = [("profile", Some(profile)), ("sample_type_config", config.map(str::as_bytes))];
+    for (name, content) in parts {
+        let Some(content) = content else { continue };
+        let head = format!("Content-Disposition: form-data; name=\"{name}\"; filename=\"f\"");
+        body.extend(format!("--B\r\n{head}\r\n\r\n").into_bytes());
+        body.extend_from_slice(content);
+        body.extend(b"\r\n");
+    }
+    body.extend(b"--B--\r\n");
+    let headers = [("content-type", "multipart/form-data; boundary=B")];
+    accepted(&server.call("POST", &format!("/ingest?{query}"), &headers, Some(&body)));
+}
+
+/// As profilers for .NET sent pprof to `/ingest` before they knew `Push`: functions without ids, dashes in sample types,
+/// a `sample_type_config`, and no name of the spy at first. Built, not recorded.
+#[test]
+fn old_dotnet_profilers_on_ingest_built_not_recorded() {
+    use testkit::proto::{Function, Line, Location, Message as _, Profile, Sample, ValueType};
+    let server = TestServer::start(&[]);
+    let texts =
+        ["", "inuse-space", "bytes", "inuse-objects", "count", "Bank!Program.Main", "Bank!Ledger.Settle"];
+    let profile = Profile {
+        sample_type: vec![ValueType { r#type: 3, unit: 4 }, ValueType { r#type: 1, unit: 2 }],
+        sample: vec![Sample { location_id: vec![2, 1], value: vec![3, 4096], label: vec![] }],
+        location: [1, 2]
+            .map(|id| Location {
+                id,
+                line: vec![Line { function_id: id, line: 7, column: 0 }],
+                ..Location::default()
+            })
+            .to_vec(),
+        function: [5, 6].map(|name| Function { name, ..Function::default() }).to_vec(),
+        string_table: texts.iter().map(|text| text.as_bytes().to_vec()).collect(),
+        time_nanos: now_nanos(),
+        ..Profile::default()
+    };
+    let config = r#"{"inuse-space":{"units":"bytes"},"inuse-objects":{"units":"objects"}}"#;
+    let profile = formats::gzip(&profile.encode_to_vec());
+    let send = |query: &str, config: Option<&str>| send_parts(&server, query, &profile, config);
+    send("name=by-config", Some(config));
+    send("name=by-spy&spyName=dotnetspy", None);
+    send("name=another&spyName=otherspy", Some(config));
+    let types = |service: &str| -> Vec<String> {
+        let sets = label_sets(&server, &["service_name", "__profile_type__"]);
+        let of = format!(",service_name=\"{service}\"");
+        let mut types: Vec<String> = sets.iter().filter(|set| set.ends_with(&of)).cloned().collect();
+        types.sort();
+        types
+    };
+    for service in ["by-config", "by-spy"] {
+        let of = |kind: &str| format!("__profile_type__=\"memory:{kind}::\",service_name=\"{service}\"");
+        assert_eq!(types(service), [of("inuse_objects:count"), of("inuse_space:bytes")]);
+        let q = encoded(&format!("memory:inuse_space:bytes::{{service_name=\"{service}\"}}"));
+        let rows = server.get(&format!("/api/v1/top?q={q}")).expect(200).json()["rows"].clone();
+        assert_eq!((&rows[0]["name"], &rows[0]["self"]), (&value!("Bank!Ledger.Settle"), &value!(4096)));
+        assert_eq!((&rows[1]["name"], &rows[1]["total"]), (&value!("Bank!Program.Main"), &value!(4096)));
+    }
+    // Others' dashes are theirs.
+    assert!(types("another").iter().any(|set| set.contains("inuse-space:bytes")), "{:?}", types("another"));
+}
+
+/// The bodies and the config that such a profiler wrote, where the shared corpus is on the machine.
+#[test]
+fn old_dotnet_profilers_of_the_corpus() {
+    let Some(shared) = testkit::skip_without_shared("old_dotnet_profilers_of_the_corpus") else { return };
+    let read = |name: &str| std::fs::read(shared.join("corpus/pprof/pyroscope-ingest").join(name)).unwrap();
+    let config = String::from_utf8(read("dotnet-pprof-3.st.json")).unwrap();
+    let server = TestServer::start(&[]);
+    for name in ["dotnet-pprof-3", "dotnet-pprof-73"] {
+        let query = format!("name={name}&spyName=unknown");
+        send_parts(&server, &query, &read(&format!("{name}.pb.gz")), Some(&config));
+        // They are of 2023.
+        let asked = |kind: &str, service: &str| {
+            let q = encoded(&format!("{kind}{{service_name=\"{service}\"}}"));
+            server.get(&format!("/api/v1/top?q={q}&from=2020-01-01T00:00:00Z")).expect(200).json()
+        };
+        let cpu = asked("cpu", name);
+        assert_eq!(cpu["rows"][0]["name"], "WebApplication1.Controllers!CpuController.fib", "{cpu}");
+        assert_eq!(cpu["unit"], "nanoseconds");
+        assert_eq!(asked("alloc_size", name)["unit"], "bytes");
+        assert_eq!(asked("lock_time", name)["unit"], "nanoseconds");
+    }
+    let types = ["alloc_samples", "alloc_size", "cpu", "exception", "lock_count", "lock_time"];
+    assert_eq!(label_sets(&server, &["__type__"]), types.map(|kind| format!("__type__=\"{kind}\"")));
+}

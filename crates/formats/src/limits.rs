@@ -63,6 +63,8 @@ pub struct Limits {
     pub strict_utf8: bool,
     /// Keep negative values: the profile is a difference (C009).
     pub keep_negative: bool,
+    /// Have `_` for `-` in names of value columns, as old .NET profilers mean it.
+    pub without_dashes: bool,
     /// Bytes of decoded tables, whatever the size of the body allows.
     pub table_bytes_max: usize,
     /// Where tables beyond [`TABLE_BYTES_MIN`] come from; `None`: they are only bounded.
@@ -78,6 +80,7 @@ impl Default for Limits {
             string_bytes_max: STRING_BYTES_MAX,
             strict_utf8: false,
             keep_negative: false,
+            without_dashes: false,
             table_bytes_max: usize::MAX,
             table_memory: None,
         }

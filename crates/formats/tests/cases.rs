@@ -164,6 +164,61 @@ fn ids_may_start_at_zero_where_that_is_no_reserved_word() {
     assert_eq!(bad(&body).field, "mapping[0].id");
 }
 
+/// Old .NET profilers: no function has an id, and lines name it by the id of its location.
+#[test]
+fn functions_without_ids_go_by_those_of_their_locations() {
+    let mut body = small();
+    for (location, id) in body.location.iter_mut().zip([7, 4]) {
+        location.id = id;
+        location.line[0].function_id = id;
+    }
+    body.sample[0].location_id = vec![4, 7];
+    body.function.iter_mut().for_each(|function| function.id = 0);
+    let names = |body: &Profile| -> Vec<String> {
+        good(body).0.samples[0].stack.iter().map(|location| location.2[0].0.clone()).collect()
+    };
+    assert_eq!(names(&body), ["leaf", "root"]);
+    // One function and one location: its line may name it either way.
+    let mut one = body.clone();
+    one.function.truncate(1);
+    one.location.truncate(1);
+    one.sample[0].location_id = vec![7];
+    for id in [7, 0] {
+        one.location[0].line[0].function_id = id;
+        assert_eq!(names(&one), ["root"], "{id}");
+    }
+    // A line that names neither, one location more than functions, and one id among none are as wrong as ever.
+    let mut wrong = body.clone();
+    wrong.location[1].line[0].function_id = 0;
+    assert_eq!(bad(&wrong).field, "location[1].line[0].function_id");
+    let mut more = body.clone();
+    more.location.push(Location { id: 9, ..Location::default() });
+    assert_eq!(bad(&more).to_string(), "function[1].id: 0 is the id of function[0] already");
+    let mut mixed = body;
+    mixed.function.push(Function { id: 3, name: 3, ..Function::default() });
+    mixed.location.push(Location { id: 1, ..Location::default() });
+    assert_eq!(bad(&mixed).field, "function[1].id");
+}
+
+#[test]
+fn dashes_in_names_of_columns_become_underscores_where_asked_for() {
+    let mut body = small();
+    let [dashed, plain] = ["inuse-space", "inuse_space"].map(|text| string(&mut body, text));
+    body.sample_type = [dashed, plain, 1].map(|kind| ValueType { r#type: kind, unit: 2 }).to_vec();
+    body.sample[0].value = vec![1, 2, 3];
+    let types = |without_dashes: bool| -> Vec<String> {
+        let limits = Limits { without_dashes, ..Limits::default() };
+        let encoded = body.encode_to_vec();
+        let mut decoder = Decoder::new();
+        let (profile, _) = decoder.pprof(&encoded, &limits).unwrap();
+        let kinds = profile.columns.sample_types.iter();
+        kinds.map(|typed| profile.text_of(typed.kind).into_owned()).collect()
+    };
+    assert_eq!(types(false), ["inuse-space", "inuse_space", "samples"]);
+    // Two that become one are told apart as any twins.
+    assert_eq!(types(true), ["inuse_space", "inuse_space_2", "samples"]);
+}
+
 #[test]
 fn c006_pprof_sample_without_locations() {
     let mut body = small();

@@ -38,8 +38,16 @@ impl Oracle {
             let bytes = profile.string_table.get(usize::try_from(index).ok()?)?;
             Some(String::from_utf8_lossy(bytes).into_owned())
         };
-        let functions: HashMap<u64, &proto::Function> =
+        let mut functions: HashMap<u64, &proto::Function> =
             profile.function.iter().map(|function| (function.id, function)).collect();
+        // Old .NET profilers give functions no ids, and lines name them by those of their locations, one for one.
+        let has_no_ids = profile.function.iter().all(|function| function.id == 0);
+        if has_no_ids && profile.function.len() == profile.location.len() {
+            if profile.function.len() > 1 {
+                functions.clear();
+            }
+            functions.extend(profile.location.iter().map(|location| location.id).zip(&profile.function));
+        }
         let locations: HashMap<u64, &proto::Location> =
             profile.location.iter().map(|location| (location.id, location)).collect();
         let sample_types = profile

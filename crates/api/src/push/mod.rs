@@ -118,6 +118,8 @@ pub struct PushRequest {
     pub temporality: Option<Temporality>,
     /// What negative values mean.
     pub negatives: Negatives,
+    /// Names of value columns get `_` for `-`, as the old profiler that sends them means it.
+    pub without_dashes: bool,
     /// What the API itself had to change already.
     pub altered: Altered,
 }
@@ -136,6 +138,7 @@ impl PushRequest {
             client_time: None,
             temporality: None,
             negatives: Negatives::Drop,
+            without_dashes: false,
             altered: Altered::default(),
         }
     }
@@ -348,6 +351,7 @@ fn decode_with(
     let mut decoder = state.take_decoder();
     let mut decoder_limits = limits::decoder();
     decoder_limits.keep_negative = request.negatives == Negatives::Keep;
+    decoder_limits.without_dashes = request.without_dashes;
     let mut tables = None;
     if growth == Growth::Allowed {
         match TableClaim::new(&state.tables) {

@@ -3,7 +3,8 @@
 //! Success is 200 with an empty body, the only status that the SDKs take for one; a body that cannot be read is 422.
 //! Parameters that cannot be read fall back to their defaults and are counted as `parameter_defaulted` (C032), except
 //! for the application's name, which is never guessed (C082). `units` and `aggregationType` say nothing that is kept: the
-//! application's name and the body say it.
+//! application's name and the body say it. Old .NET profilers, known by `spyName` or by their `sample_type_config`, have
+//! dashes in sample types that others have underscores in; these are mended.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -126,7 +127,9 @@ async fn take(
         let spy = parameters.get("spyName").map_or("unknown", String::as_str);
         labels.push(("pyroscope_spy".to_owned(), spy.to_owned()));
     }
+    let spy = parameters.get("spyName").map_or("", String::as_str);
     let mut request = PushRequest::pprof(tenant, Api::Ingest, labels, content.body);
+    request.without_dashes = spy == "dotnetspy" || content.is_of_old_dotnet && matches!(spy, "" | "unknown");
     request.name = name;
     request.format = format;
     request.client_time = client_time;
@@ -150,6 +153,7 @@ struct Content {
     kind: Kind,
     body: Bytes,
     display_names: Option<std::collections::BTreeMap<String, String>>,
+    is_of_old_dotnet: bool,
 }
 
 /// Chooses the format by `format`, then by content type, then by the first bytes. Multipart is told by its content type
@@ -165,7 +169,12 @@ async fn read_body(parameters: &Parameters, headers: &HeaderMap, body: Body) -> 
         let body = parts
             .profile
             .ok_or_else(|| ApiError::new(ErrorKind::Malformed, "profile", "the part is missing"))?;
-        return Ok(Content { kind: named.unwrap_or(Kind::Pprof), body, display_names: parts.display_names });
+        return Ok(Content {
+            kind: named.unwrap_or(Kind::Pprof),
+            body,
+            display_names: parts.display_names,
+            is_of_old_dotnet: parts.is_of_old_dotnet,
+        });
     }
     let body = body
         .collect()
@@ -176,7 +185,7 @@ async fn read_body(parameters: &Parameters, headers: &HeaderMap, body: Body) -> 
         Some(kind) => kind,
         None => sniffed_kind(&body)?,
     };
-    Ok(Content { kind, body, display_names: None })
+    Ok(Content { kind, body, display_names: None, is_of_old_dotnet: false })
 }
 
 /// What the client calls it; `None` where it has no word, or none that is known.

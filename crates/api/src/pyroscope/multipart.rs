@@ -15,6 +15,8 @@ pub(crate) struct Parts {
     pub(crate) profile: Option<Bytes>,
     /// Display names by sample type, where the part is there.
     pub(crate) display_names: Option<BTreeMap<String, String>>,
+    /// The part speaks of `inuse-space`, by which old .NET profilers are known.
+    pub(crate) is_of_old_dotnet: bool,
 }
 
 #[derive(Deserialize)]
@@ -61,18 +63,27 @@ pub(crate) async fn read(content_type: &str, body: Body) -> Result<Parts, ApiErr
                     "pairs of cumulative profiles are not supported; update the client to one that sends deltas",
                 ));
             }
-            "sample_type_config" => parts.display_names = Some(display_names(&bytes)?),
+            "sample_type_config" => {
+                let configs = configs(&bytes)?;
+                parts.is_of_old_dotnet = configs.contains_key("inuse-space");
+                parts.display_names = Some(display_names(configs));
+            }
             _ => {}
         }
     }
     Ok(parts)
 }
 
-fn display_names(json: &[u8]) -> Result<BTreeMap<String, String>, ApiError> {
-    let configs: BTreeMap<String, SampleTypeConfig> =
-        serde_json::from_slice(json).map_err(|error| malformed("sample_type_config", &error))?;
+/// By sample type.
+type Configs = BTreeMap<String, SampleTypeConfig>;
+
+fn configs(json: &[u8]) -> Result<Configs, ApiError> {
+    serde_json::from_slice(json).map_err(|error| malformed("sample_type_config", &error))
+}
+
+fn display_names(configs: Configs) -> BTreeMap<String, String> {
     let named = configs.into_iter().filter(|(_, config)| !config.display_name.is_empty());
-    Ok(named.map(|(kind, config)| (kind, config.display_name)).collect())
+    named.map(|(kind, config)| (kind, config.display_name)).collect()
 }
 
 fn twice(part: &str) -> ApiError {

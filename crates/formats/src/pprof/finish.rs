@@ -67,6 +67,9 @@ impl Finish<'_> {
         }
         self.bound_depth(depth_max, lines_max)?;
         self.bound_frames(lines_max)?;
+        if self.limits.without_dashes {
+            self.rename_dashed_columns()?;
+        }
         self.rename_twin_columns()?;
         if self.columns.labels.is_empty() {
             self.columns.label_ends.clear();
@@ -187,6 +190,20 @@ impl Finish<'_> {
             let reason =
                 format!("stacks expand to {frames} frames (at most {limit} for a body of this size)");
             return Err(FinishError::Wrong(DecodeError::too_large("location.line", reason)));
+        }
+        Ok(())
+    }
+
+    /// Old .NET profilers wrote `inuse-space` where everybody has `inuse_space`.
+    fn rename_dashed_columns(&mut self) -> Result<(), FinishError> {
+        for column in 0..self.columns.sample_types.len() {
+            let kind = self.bytes(self.columns.sample_types[column].kind);
+            if !kind.contains(&b'-') {
+                continue;
+            }
+            let name = String::from_utf8_lossy(kind).replace('-', "_");
+            work::count(name.len());
+            self.columns.sample_types[column].kind = self.add_string(&name)?;
         }
         Ok(())
     }

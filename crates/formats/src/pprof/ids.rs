@@ -1,5 +1,6 @@
 //! Ids of the wire format, looked up beforehand for the careful pass: they are only keys, may be sparse and up to 64
-//! bits (C005), and are unique and not 0 within their table.
+//! bits (C005), and are unique and not 0 within their table. Old .NET profilers gave functions no ids at all and had
+//! lines name them by those of their locations; there locations' ids stand for functions', one for one.
 
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -78,7 +79,11 @@ impl From<DecodeError> for IdError {
 pub(super) struct Ids {
     pub(super) mappings: IdMap,
     pub(super) locations: IdMap,
-    pub(super) functions: IdMap,
+    functions: IdMap,
+    /// Functions without an id, as long as no function has one.
+    unnumbered: u64,
+    /// No function has an id, and there are as many as locations: those of locations stand for them.
+    has_functions_by_location: bool,
     /// Entries of the string table.
     pub(super) strings: u64,
     /// Value columns.
@@ -113,11 +118,44 @@ impl Ids {
                 }
             }
         }
+        if ids.unnumbered > 0 && ids.unnumbered == ids.functions.count {
+            ids.has_functions_by_location = ids.functions.count == ids.locations.count;
+        }
+        if ids.unnumbered > 1 && !ids.has_functions_by_location {
+            return Err(function_twice().into());
+        }
         if samples > 0 && ids.sample_types == 0 {
             let reason = format!("none, but there are {samples} samples");
             return Err(DecodeError::malformed("sample_type", reason).into());
         }
         Ok(ids)
+    }
+
+    /// Where the function with this id stands.
+    pub(super) fn function(&self, id: u64) -> Option<u32> {
+        match self.functions.position(id) {
+            None if self.has_functions_by_location => self.locations.position(id),
+            found => found,
+        }
+    }
+
+    /// Notes the id of the next function. Whether several without one are wrong is known at the end.
+    fn function_id(&mut self, id: u64, budget: &mut Budget) -> Result<(), IdError> {
+        let all_unnumbered = self.unnumbered == self.functions.count;
+        match id {
+            0 if all_unnumbered && self.unnumbered > 0 => {
+                self.functions.sparse.clear();
+                self.functions.count += 1;
+                self.unnumbered += 1;
+                Ok(())
+            }
+            0 => {
+                self.unnumbered += u64::from(all_unnumbered);
+                self.functions.add(id, "function", budget)
+            }
+            _ if self.unnumbered > 1 => Err(function_twice().into()),
+            _ => self.functions.add(id, "function", budget),
+        }
     }
 
     fn field(
@@ -133,7 +171,10 @@ impl Ids {
                 self.mappings.add(id, "mapping", budget)?;
             }
             0x22 => self.locations.add(id_of(reader)?, "location", budget)?,
-            0x2a => self.functions.add(id_of(reader)?, "function", budget)?,
+            0x2a => {
+                let id = id_of(reader)?;
+                self.function_id(id, budget)?;
+            }
             0x32 => {
                 let end = reader.delimited()?;
                 if reader.until(end) == DIFFERENCE_KEY {
@@ -151,6 +192,12 @@ impl Ids {
         }
         Ok(())
     }
+}
+
+/// Several functions without an id: they cannot be told apart.
+#[cold]
+fn function_twice() -> DecodeError {
+    DecodeError::malformed("function[1].id", "0 is the id of function[0] already")
 }
 
 /// Looks behind the first wrong id for a second time: ids that come twice are what gives two glued profiles away, and

@@ -83,7 +83,7 @@ impl<'a, const CAREFUL: bool> Pass<'a, CAREFUL> {
         }
         reader.done(end)?;
         let function = if CAREFUL {
-            match self.ids.functions.position(function_id) {
+            match self.ids.function(function_id) {
                 Some(found) => FunctionIndex(found),
                 None => {
                     let entry = self.columns.lines.len() - lines_start;
