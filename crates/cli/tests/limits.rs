@@ -252,10 +252,15 @@ fn c084_cardinality_explosion() {
     assert_eq!(label("pod")["series_without"], 1 + traces + rounds + 1);
     assert_eq!(label("zone")["series_without"], report["series"]);
     assert_eq!(label("service_name")["top"], serde_json::json!([{"value": "cart", "count": PODS}]));
+    // Only `cart` has pods, only `other` has rounds.
+    let of_service = |service: &str, count: usize| serde_json::json!([{"value": service, "count": count}]);
+    assert_eq!(label("pod")["services"], of_service("cart", pods));
+    assert_eq!(label("round")["services"], of_service("other", rounds));
     let top = server.get(&format!("/api/v1/top?q={q}")).expect(200).json();
     assert_eq!((&top["total"], &top["stats"]["profiles"]), (&(PODS * 10).into(), &PODS.into()));
     let printed = support::run(&["labels", "--cardinality", "--server", &server.url]);
     let first = printed.stdout.lines().nth(1).unwrap().split_whitespace().collect::<Vec<_>>();
     assert_eq!(first[..4], ["60300", "60300", "6736", "pod"], "{}", printed.stdout);
+    assert!(printed.stdout.lines().nth(1).unwrap().ends_with("; cart (60300)"), "{}", printed.stdout);
     assert_eq!(metric_lines(), lines_before, "the server's own metrics grew");
 }

@@ -47,7 +47,7 @@ impl Engine {
             }
         }
         let mut notices = Notices::default();
-        each_sample_label_set(&parts, &mut progress, &mut notices, |_, symbols, pairs| {
+        each_sample_label_set(&parts, &mut progress, &mut notices, |_, _, symbols, pairs| {
             names.extend(pairs.iter().map(|pair| text(symbols, pair.key)));
             true
         })?;
@@ -87,7 +87,7 @@ impl Engine {
         }
         let of_series = values.len();
         let mut is_cut = false;
-        each_sample_label_set(&parts, &mut progress, &mut notices, |labels, symbols, pairs| {
+        each_sample_label_set(&parts, &mut progress, &mut notices, |_, labels, symbols, pairs| {
             if labels.is_none_or(|labels| labels.get(name).is_none()) {
                 values.extend(label_values(symbols, pairs, name));
             }
@@ -137,7 +137,7 @@ impl Engine {
             let (mut is_cut, mut is_large) = (false, false);
             let mut bytes = 0_usize;
             let mut from_samples: HashSet<LabelSet> = HashSet::new();
-            each_sample_label_set(&parts, &mut progress, &mut notices, |labels, symbols, pairs| {
+            each_sample_label_set(&parts, &mut progress, &mut notices, |_, labels, symbols, pairs| {
                 let (Some(labels), false) = (labels, pairs.is_empty()) else { return true };
                 if let Some(joined) = with_sample_labels(labels, symbols, pairs, &wanted) {
                     let size = label_set_bytes(&joined);
@@ -245,13 +245,13 @@ fn label_set_bytes(set: &LabelSet) -> usize {
     set.iter().map(|(name, value)| name.len() + value.len() + 2 * size_of::<Box<str>>()).sum()
 }
 
-/// Visits the sample label sets of the chosen profiles with the labels of their series (`None` where it is not known
-/// which profiles have them). The visitor says whether it wants more.
+/// Visits the sample label sets of the chosen profiles with their part and the labels of their series (`None` where it
+/// is not known which profiles have them). The visitor says whether it wants more.
 pub(crate) fn each_sample_label_set(
     parts: &[Part<'_>],
     progress: &mut Progress<'_>,
     notices: &mut Notices,
-    mut visit: impl FnMut(Option<&LabelSet>, &dyn Symbols, &[LabelPair]) -> bool,
+    mut visit: impl FnMut(&Part<'_>, Option<&LabelSet>, &dyn Symbols, &[LabelPair]) -> bool,
 ) -> Result<(), QueryError> {
     let labelled = |part: &Part<'_>| -> Vec<u32> {
         let profiles = part.profiles.iter().map(|chosen| chosen.profile);
@@ -279,7 +279,7 @@ pub(crate) fn each_sample_label_set(
                     progress.check()?;
                     unchecked = 0;
                 }
-                if !visit(None, &*symbols, &pairs) {
+                if !visit(part, None, &*symbols, &pairs) {
                     return Ok(());
                 }
             }
@@ -299,7 +299,7 @@ pub(crate) fn each_sample_label_set(
                         progress.check()?;
                         unchecked = 0;
                     }
-                    if !visit(Some(labels), &*symbols, &pairs) {
+                    if !visit(part, Some(labels), &*symbols, &pairs) {
                         return Ok(());
                     }
                 }

@@ -33,6 +33,10 @@ pub const LISTED_PROFILES_MAX: usize = 100_000;
 /// Values of one label, or label sets of one series listing, that come from sample labels (D6). Series labels are not cut.
 pub const SAMPLE_LABEL_VALUES_MAX: usize = 10_000;
 
+/// Labels of one report of cardinality; each goes over all series once. A fleet has some dozens, one whose clients make up
+/// names has as many as it has series.
+pub const CARDINALITY_LABELS_MAX: usize = 1_000;
+
 /// Bytes of the label sets of one series listing that come from sample labels: a set may be as large as its profile has
 /// strings, and differs for each series.
 pub const SAMPLE_LABEL_SET_BYTES_MAX: usize = 32 << 20;

@@ -7,7 +7,7 @@ mod support;
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use query::{Cardinality, Engine, LabelCardinality};
+use query::{Cardinality, Engine, LabelCardinality, limits};
 use support::*;
 
 fn counted(engine: &Engine, selector: &str, top: usize) -> Cardinality {
@@ -64,6 +64,49 @@ fn labels_of_samples_are_counted_apart() {
     let pod = of(&counted, "pod");
     assert_eq!((pod.values, pod.series, pod.sample_values), (2, 1, 1));
     assert_eq!(pod.top, [("p1".to_owned(), 1), ("p9".to_owned(), 3)]);
+}
+
+#[test]
+fn services_are_named_by_how_many_values_they_have() {
+    let (mut cart, mut shop) = (Service::new("cart"), Service::new("shop"));
+    for pod in 0..5 {
+        let pod = format!("p{pod}");
+        cart.cpu(&[("pod", &pod), ("zone", "a")], 1, &[("main", 1)]);
+        cart.cpu(&[("pod", &pod), ("zone", "b")], 1, &[("main", 1)]);
+    }
+    shop.cpu(&[("pod", "p0"), ("zone", "a")], 1, &[("main", 1)]);
+    let mut made = cpu(&[]);
+    for user in ["u1", "u2"] {
+        made.stack("main", &[1]);
+        made.label("user", user);
+    }
+    shop.push("process_cpu", &[("zone", "a")], 1, &made.profile());
+    let counted =
+        |top| counted(&Engine::over(vec![cart.dataset(), cart.packed(), shop.dataset()]), "{}", top);
+    let services = |name: &str| of(&counted(5), name).services.clone();
+    let named = |pairs: &[(&str, u64)]| -> Vec<(String, u64)> {
+        pairs.iter().map(|(name, count)| ((*name).to_owned(), *count)).collect()
+    };
+    assert_eq!(services("pod"), named(&[("cart", 5), ("shop", 1)]));
+    assert_eq!(services("zone"), named(&[("cart", 2), ("shop", 1)]));
+    assert_eq!(services("user"), named(&[("shop", 2)]));
+    assert_eq!(services("service_name"), []);
+    assert_eq!(of(&counted(1), "pod").services, named(&[("cart", 5)]));
+}
+
+/// Clients that make names up: the report stays within its limit, and the labels with most values are in it.
+#[test]
+fn more_labels_than_a_report_has_are_cut_and_said() {
+    let mut service = Service::new("cart");
+    for number in 0..limits::CARDINALITY_LABELS_MAX {
+        let name = format!("n{number}");
+        service.cpu(&[(&name, "1"), ("zz", ["a", "b"][number % 2])], 1, &[("main", 1)]);
+    }
+    let answer = service.engine().cardinality(&select("{}"), 1, &control()).unwrap();
+    assert_eq!(answer.data.labels.len(), limits::CARDINALITY_LABELS_MAX);
+    assert_eq!((answer.data.labels[0].name.as_str(), answer.data.labels[0].values), ("zz", 2));
+    assert_eq!(answer.data.series, u64::try_from(limits::CARDINALITY_LABELS_MAX).unwrap());
+    assert!(answer.stats.notices.iter().any(|notice| notice.contains("1002 labels")), "{:?}", answer.stats);
 }
 
 proptest! {

@@ -53,7 +53,7 @@ pub struct LabelValuesReply {
 pub struct CardinalityReply {
     /// Distinct series of the selection.
     pub series: u64,
-    /// Labels, the one with most values first.
+    /// Labels, the one with most values first; at most 1,000.
     pub labels: Vec<LabelCardinality>,
     /// What it took.
     pub stats: Stats,
@@ -74,14 +74,17 @@ pub struct LabelCardinality {
     pub sample_values: u64,
     /// The values that most series have, then those of samples.
     pub top: Vec<ValueCount>,
+    /// The services that have most of its values, with the number of these; empty for `service_name`.
+    #[serde(default)]
+    pub services: Vec<ValueCount>,
 }
 
-/// A value of a label, and how much has it.
+/// A value of a label, and how much has it; or a service, and how many values it has.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ValueCount {
-    /// The value.
+    /// The value or service.
     pub value: String,
-    /// Series, or for a value of samples only, distinct label sets of samples.
+    /// Series, or for a value of samples only, distinct label sets of samples; of a service, values.
     pub count: u64,
 }
 

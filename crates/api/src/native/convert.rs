@@ -9,9 +9,13 @@ use store::Attachment;
 use super::time;
 
 pub(super) fn label_cardinality(label: query::LabelCardinality) -> wire::LabelCardinality {
-    let query::LabelCardinality { name, values, series, series_without, sample_values, top } = label;
-    let top = top.into_iter().map(|(value, count)| wire::ValueCount { value, count }).collect();
-    wire::LabelCardinality { name, values, series, series_without, sample_values, top }
+    let query::LabelCardinality { name, values, series, series_without, sample_values, top, services } =
+        label;
+    let counted = |pairs: Vec<(String, u64)>| {
+        pairs.into_iter().map(|(value, count)| wire::ValueCount { value, count }).collect()
+    };
+    let (top, services) = (counted(top), counted(services));
+    wire::LabelCardinality { name, values, series, series_without, sample_values, top, services }
 }
 
 pub(crate) fn stats(stats: AnswerStats, range: TimeRange) -> wire::Stats {

@@ -20,7 +20,7 @@ pub struct Arguments {
     /// List the values of this label instead of the names
     #[arg(long, value_name = "LABEL")]
     values: Option<String>,
-    /// Count the values and series of each label: which one makes how many series
+    /// Count the values and series of each label, and the services that have most values: which label makes how many series
     #[arg(long, conflicts_with = "values")]
     cardinality: bool,
     /// JSON: an array of strings; with --cardinality the server's answer as it is
@@ -62,6 +62,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     })
 }
 
+/// `a (3), b (1)`
+fn counted(values: &[wire::ValueCount]) -> String {
+    values.iter().map(|one| format!("{} ({})", one.value, one.count)).collect::<Vec<_>>().join(", ")
+}
+
 fn cardinality(reply: &wire::CardinalityReply, as_json: bool) -> Result<(), Failure> {
     for notice in &reply.stats.notices {
         output::say(&one_line(notice));
@@ -74,15 +79,19 @@ fn cardinality(reply: &wire::CardinalityReply, as_json: bool) -> Result<(), Fail
             reply.labels.iter().map(|label| label.name.chars().count()).max().unwrap_or(0).clamp(5, 40);
         writeln!(
             out,
-            "{:>9} {:>9} {:>9}  {:<width$}  most frequent",
+            "{:>9} {:>9} {:>9}  {:<width$}  most frequent (series); values by service",
             "values", "series", "without", "label"
         )?;
         for label in &reply.labels {
-            let top: Vec<String> =
-                label.top.iter().map(|one| format!("{} ({})", one.value, one.count)).collect();
             let wire::LabelCardinality { name, values, series, series_without, .. } = label;
-            let line =
-                format!("{values:>9} {series:>9} {series_without:>9}  {name:<width$}  {}", top.join(", "));
+            let mut line = format!(
+                "{values:>9} {series:>9} {series_without:>9}  {name:<width$}  {}",
+                counted(&label.top)
+            );
+            if !label.services.is_empty() {
+                line.push_str("; ");
+                line.push_str(&counted(&label.services));
+            }
             writeln!(out, "{}", one_line(&line))?;
         }
         writeln!(out, "series in all: {}", reply.series)
