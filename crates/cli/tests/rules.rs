@@ -160,6 +160,7 @@ fn a_file_of_rules_is_checked_and_shows_what_it_would_have_counted() {
     for part in ["(2017 nanoseconds) in 2 groups", "{n=\"1\"}", "(25 nanoseconds) in work, of"] {
         assert!(checked.stdout.contains(part), "{part} is not in {checked:?}");
     }
+    assert!(!checked.stdout.contains("no profile") && !checked.stdout.contains("no stack"), "{checked:?}");
     let listed = ask(&server, "ListRecordingRules", &json!({})).expect(200).json();
     let provisioned = &listed["rules"][0];
     assert_eq!(provisioned["provisioned"], true, "{listed}");
@@ -171,6 +172,38 @@ fn a_file_of_rules_is_checked_and_shows_what_it_would_have_counted() {
     let refused = run(&["server", "--rules", path, "--check-config"]);
     assert_eq!(refused.code, Some(2), "{refused:?}");
     assert!(refused.stderr.contains("--rules: ") && refused.stderr.contains("rule 1"), "{refused:?}");
+}
+
+/// A rule that would have counted nothing: its selector took no profile, or no stack of them has its function.
+#[test]
+fn a_rule_that_counts_nothing_is_told_why() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("rules.toml");
+    let path = file.to_str().unwrap();
+    let server = TestServer::start(&[]);
+    for number in [7, 8] {
+        assert_eq!(push(&server.url, "a", number).unwrap(), 200);
+    }
+    let no_stack = "no stack of the 2 profiles has this function";
+    let no_profile = "no profile of the last hour has this type and these labels";
+    for (service, function, told) in [
+        ("a", Some("absent"), Some(no_stack)),
+        ("absent", Some("work"), Some(no_profile)),
+        ("absent", Some("absent"), Some(no_profile)),
+        ("absent", None, Some(no_profile)),
+        ("a", Some("work"), None),
+        ("a", None, None),
+    ] {
+        let function = function.map_or(String::new(), |name| format!("function = \"{name}\"\n"));
+        let selector = format!("{TYPE}{{service_name=\"{service}\"}}");
+        std::fs::write(&file, format!("[[rule]]\nmetric = \"m\"\nselector = '{selector}'\n{function}"))
+            .unwrap();
+        let checked = run(&["rules", "check", path, "--server", &server.url]);
+        assert_eq!(checked.code, Some(0), "{checked:?}");
+        for sentence in [no_stack, no_profile] {
+            assert_eq!(checked.stdout.contains(sentence), told == Some(sentence), "{service} {checked:?}");
+        }
+    }
 }
 
 /// A port that nobody listens on now.

@@ -15,6 +15,10 @@ use crate::{
 /// Groups of one rule that are shown.
 const GROUPS_SHOWN: usize = 10;
 
+/// Said of a rule that would have counted nothing, whatever its function is.
+const NO_PROFILE: &str = "no profile of the last hour has this type and these labels; everflame series --by \
+    service_name,__profile_type__ lists what there is";
+
 /// Arguments of `rules`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -84,8 +88,13 @@ fn counted(client: &Client, rule: &rules::Rule) -> Result<Vec<String>, ClientErr
         let reply = client.top(&question.with("limit", "0"))?;
         let sum = reply.rows.iter().find(|row| row.name == *function).map_or(0, |row| row.total);
         let mut lines = vec![format!("last hour: {} in {function}, of {}", shown(sum), shown(reply.total))];
-        if sum == 0 {
-            lines.push("no stack has this function; names are those that everflame top shows".to_owned());
+        if reply.stats.profiles == 0 {
+            lines.push(NO_PROFILE.to_owned());
+        } else if reply.rows.iter().all(|row| row.name != *function) {
+            lines.push(format!(
+                "no stack of the {} profiles has this function; names are those that everflame top shows",
+                reply.stats.profiles
+            ));
         }
         if !spec.group_by.is_empty() {
             lines.push(format!("all groups by {} together", spec.group_by.join(", ")));
@@ -98,6 +107,9 @@ fn counted(client: &Client, rule: &rules::Rule) -> Result<Vec<String>, ClientErr
     let reply = client.timeline(&question)?;
     let sum = reply.series.iter().fold(0_i64, |sum, series| sum.saturating_add(series.total));
     let mut lines = vec![format!("last hour: {} in {} groups", shown(sum), reply.series.len())];
+    if reply.stats.profiles == 0 {
+        lines.push(NO_PROFILE.to_owned());
+    }
     if !spec.group_by.is_empty() {
         for series in reply.series.iter().take(GROUPS_SHOWN) {
             let labels: Vec<String> =
