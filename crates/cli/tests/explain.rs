@@ -155,6 +155,46 @@ fn what_was_changed_or_passed_over_is_told() {
     }
 }
 
+/// Late profiles, altered labels and losses: each once, with the request it was said to and a body that can be tried
+/// again, on the command line too.
+#[test]
+fn every_entry_has_an_example() {
+    let server = TestServer::start(&[]);
+    let from = [("user-agent", "agent/1")];
+    let post = |path: &str, body: &[u8]| server.call("POST", path, &from, Some(body)).expect(200);
+    let late = Body::cpu(now_nanos() - 3 * 3_600_000_000_000).sample("main", &[1, 10]).gzip();
+    let late_path = "/api/v1/push?service=late";
+    post(late_path, &late);
+    let now = Body::cpu(now_nanos()).sample("main", &[1, 10]).gzip();
+    // No service_name: another label took its place.
+    let labelled = "/api/v1/push?label=app%3Dshop";
+    post(labelled, &now);
+    let lossy = Body::cpu(now_nanos()).sample("main", &[1, 10]).sample("other", &[1, -10]).gzip();
+    let lossy_path = "/ingest?name=lossy";
+    post(lossy_path, &lossy);
+    let reply = explained(&server, "", None);
+    let altered = reply["altered"].as_array().unwrap();
+    for (reason, service, path, body, words) in [
+        ("late", "late", late_path, &late, "180 minutes before it arrived"),
+        ("service_name_defaulted", "shop", labelled, &now, "another label or unknown_service took its place"),
+        ("negative_value", "lossy", lossy_path, &lossy, "negative values were left out"),
+    ] {
+        let one = altered.iter().find(|one| one["reason"] == reason).unwrap();
+        assert_eq!(
+            (&one["service"], &one["client"], &one["count"]),
+            (&json!(service), &json!("agent/1"), &json!(1))
+        );
+        assert_eq!(one["request"], format!("POST {path}"));
+        assert!(one["example"].as_str().unwrap().contains(words), "{one}");
+        assert_eq!(&server.get(one["body"].as_str().unwrap()).expect(200).body, body, "{reason}");
+        let told = run(&["explain", "--server", &server.url, "--service", service]).stdout;
+        for part in [reason, words, path, "an example of "] {
+            assert!(told.contains(part), "{part} is not in\n{told}");
+        }
+    }
+    assert_eq!(altered.len(), 3, "{altered:#?}");
+}
+
 #[test]
 fn c099_a_tenant_is_told_of_its_own_pushes_alone() {
     let server = TestServer::start(&["--multi-tenant"]);

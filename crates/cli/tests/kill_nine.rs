@@ -1,7 +1,8 @@
 //! Kills the real server with SIGKILL again and again, while it takes pushes, flushes and recovers.
 //!
 //! What was answered 200 for must be there after every start, once and as it was sent; what was not may be there or not,
-//! but never in part; differences of a cumulative source must add up to what its counter says.
+//! but never in part; differences of a cumulative source must add up to what its counter says. The same holds for what
+//! clients keep beside profiles: settings, uploads, rules.
 
 #![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
 
@@ -18,6 +19,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use base64::Engine as _;
+use serde_json::{Value, json};
 use support::{DataDir, TestServer, encoded, now_nanos, program, try_call};
 use testkit::Random;
 
@@ -255,4 +258,94 @@ fn c104_fifty_kills_lose_nothing_acknowledged_and_double_nothing() {
     let sent = ledger.next.load(Ordering::Relaxed);
     eprintln!("kills: {kills:?}; {acknowledged} of {sent} pushes acknowledged");
     assert!(acknowledged >= CYCLES, "the server hardly came to work");
+}
+
+/// What clients keep on the server beside profiles: the last setting, the uploads and the rules that were acknowledged.
+#[derive(Default)]
+struct Kept {
+    setting: i64,
+    uploads: BTreeSet<String>,
+    rules: BTreeSet<String>,
+}
+
+/// A Connect call; `None` when the server is gone.
+fn rpc(url: &str, path: &str, message: &Value) -> Option<Value> {
+    let headers = [("content-type", "application/json")];
+    let reply =
+        try_call(&format!("{url}{path}"), "POST", &headers, Some(message.to_string().as_bytes())).ok()?;
+    Some(reply.expect(200).json())
+}
+
+/// Sets a setting, uploads a profile and makes a rule, again and again, until the server is gone.
+fn keep_on(url: &str, kept: &Mutex<Kept>) {
+    let file = base64::engine::general_purpose::STANDARD.encode(testkit::fixture("go-hot/cpu.pb.gz"));
+    let first = kept.lock().unwrap().setting + 1;
+    for number in first.. {
+        let setting = json!({"setting": {"name": "pluginSettings", "value": number.to_string()}});
+        if rpc(url, "/settings.v1.SettingsService/Set", &setting).is_none() {
+            return;
+        }
+        kept.lock().unwrap().setting = number;
+        let upload = json!({"name": format!("file-{number}"), "profile": file});
+        let Some(uploaded) = rpc(url, "/adhocprofiles.v1.AdHocProfileService/Upload", &upload) else {
+            return;
+        };
+        kept.lock().unwrap().uploads.insert(uploaded["id"].as_str().unwrap().to_owned());
+        if number % 4 == 1 {
+            let rule = json!({"metricName": format!("m{number}"),
+                "matchers": ["{__profile_type__=\"process_cpu:cpu:nanoseconds:cpu:nanoseconds\"}"]});
+            let made = rpc(url, "/settings.v1.RecordingRulesService/UpsertRecordingRule", &rule);
+            let Some(made) = made else { return };
+            kept.lock().unwrap().rules.insert(made["rule"]["id"].as_str().unwrap().to_owned());
+        }
+    }
+}
+
+/// Names in a list of a reply.
+fn ids(reply: &Value, list: &str) -> BTreeSet<String> {
+    let items = reply[list].as_array().cloned().unwrap_or_default();
+    items.iter().map(|item| item["id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn settings_uploads_and_rules_survive_kills() {
+    let (data, kept) = (DataDir::new(), Mutex::new(Kept::default()));
+    for cycle in 1..=4 {
+        let server = TestServer::start_in(data.clone(), &FLAGS);
+        let enough = kept.lock().unwrap().setting + 3 * cycle;
+        std::thread::scope(|scope| {
+            let (url, kept) = (server.url.clone(), &kept);
+            let pusher = scope.spawn(move || keep_on(&url, kept));
+            while kept.lock().unwrap().setting < enough && !pusher.is_finished() {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            // In the midst of whatever it is writing.
+            server.kill();
+            pusher.join().unwrap();
+        });
+        let server = TestServer::start_in(data.clone(), &FLAGS);
+        let kept = kept.lock().unwrap();
+        let all = rpc(&server.url, "/settings.v1.SettingsService/Get", &json!({})).unwrap();
+        let setting: i64 = all["settings"][0]["value"].as_str().unwrap().parse().unwrap();
+        // One more may have been written that nobody was told of; so with the others.
+        assert!((kept.setting..=kept.setting + 1).contains(&setting), "{setting} after {}", kept.setting);
+        let listed = rpc(&server.url, "/adhocprofiles.v1.AdHocProfileService/List", &json!({})).unwrap();
+        let uploads = ids(&listed, "profiles");
+        assert!(
+            uploads.is_superset(&kept.uploads)
+                && uploads.len() <= kept.uploads.len() + usize::try_from(cycle).unwrap()
+        );
+        let last = kept.uploads.last().unwrap();
+        let shown =
+            rpc(&server.url, "/adhocprofiles.v1.AdHocProfileService/Get", &json!({"id": last})).unwrap();
+        assert!(shown["flamebearerProfile"].as_str().unwrap().contains("main.settleAccounts"), "{shown}");
+        let listed =
+            rpc(&server.url, "/settings.v1.RecordingRulesService/ListRecordingRules", &json!({})).unwrap();
+        let rules = ids(&listed, "rules");
+        assert!(
+            rules.is_superset(&kept.rules)
+                && rules.len() <= kept.rules.len() + usize::try_from(cycle).unwrap(),
+            "{listed}"
+        );
+    }
 }
