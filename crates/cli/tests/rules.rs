@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
 
+mod pyroscope;
 mod support;
 
 use std::{
@@ -13,6 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use pyroscope::{Message, frame};
 use serde_json::{Value, json};
 use support::{DataDir, PATIENCE, TestServer, call, encoded, now_nanos, run, try_call};
 use tempfile::TempDir;
@@ -116,6 +118,77 @@ fn rules_are_made_read_changed_and_deleted_by_rpc() {
     assert_eq!(ask(&server, "DeleteRecordingRule", &json!({"id": id})).expect(200).json(), json!({}));
     assert_eq!(scraped(&server), "");
     server.get("/api/v1/rules/metrics?nonsense=1").expect(400);
+}
+
+/// A gRPC call over HTTP/2, as a Go client makes it: the status behind the answer, and the answer.
+fn grpc(server: &TestServer, method: &str, message: &Message) -> (String, Vec<u8>) {
+    let folder = TempDir::new().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("request"), frame(&message.0)).unwrap();
+    let output = Command::new("curl")
+        .args([
+            "-sS",
+            "-D",
+            "-",
+            "--http2-prior-knowledge",
+            "-H",
+            "content-type: application/grpc",
+            "-H",
+            "te: trailers",
+        ])
+        .arg("--data-binary")
+        .arg(format!("@{}", path("request").display()))
+        .arg("-o")
+        .arg(path("answer"))
+        .arg(format!("{}/settings.v1.RecordingRulesService/{method}", server.url))
+        .output()
+        .unwrap();
+    // Headers, then trailers.
+    let told = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.success(), "{output:?}");
+    let status = told.lines().find_map(|line| line.strip_prefix("grpc-status: "));
+    let answer = std::fs::read(path("answer")).unwrap_or_default();
+    (status.unwrap_or_else(|| panic!("no status in {told}")).trim().to_owned(), answer)
+}
+
+#[test]
+fn rules_by_grpc_are_those_by_connect_and_errors_have_their_codes() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("rules.toml");
+    std::fs::write(&file, format!("[[rule]]\nmetric = \"of_the_file\"\nselector = '{TYPE}{{}}'\n")).unwrap();
+    let server = TestServer::start(&["--rules", file.to_str().unwrap()]);
+    let empty = Message::default();
+    let id = |id: &str| Message::default().bytes(1, id);
+    let provisioned = ask(&server, "ListRecordingRules", &json!({})).expect(200).json()["rules"][0].clone();
+    let selector = format!("{TYPE}{{service_name=\"a\"}}");
+    let wanted = Message::default().bytes(1, "mine").bytes(2, "by_grpc").bytes(3, &selector);
+    let (status, made) = grpc(&server, "UpsertRecordingRule", &wanted.clone().bytes(4, "pod"));
+    assert_eq!(status, "0");
+    let rule = ask(&server, "GetRecordingRule", &json!({"id": "mine"})).expect(200).json()["rule"].clone();
+    assert_eq!(
+        (&rule["metricName"], &rule["groupBy"], &rule["generation"]),
+        (&json!("by_grpc"), &json!(["pod"]), &json!("1"))
+    );
+    let (status, got) = grpc(&server, "GetRecordingRule", &id("mine"));
+    assert_eq!((status.as_str(), &got), ("0", &made), "both answer with the rule");
+    let (status, listed) = grpc(&server, "ListRecordingRules", &empty);
+    let has = |text: &str| listed.windows(text.len()).any(|window| window == text.as_bytes());
+    assert!(status == "0" && has("by_grpc") && has("of_the_file"), "{listed:?}");
+    for (method, message, status) in [
+        ("GetRecordingRule", id("none"), "5"),
+        ("DeleteRecordingRule", id("none"), "5"),
+        ("DeleteRecordingRule", id(provisioned["id"].as_str().unwrap()), "7"),
+        ("UpsertRecordingRule", empty.clone(), "3"),
+        ("UpsertRecordingRule", wanted.clone().number(6, 7), "6"),
+        ("UpsertRecordingRule", wanted.number(6, 1), "0"),
+        ("DeleteRecordingRule", id("mine"), "0"),
+        ("GetRecordingRule", id("mine"), "5"),
+        ("NoSuchMethod", empty.clone(), "12"),
+    ] {
+        assert_eq!(grpc(&server, method, &message).0, status, "{method}");
+    }
+    let left = ask(&server, "ListRecordingRules", &json!({})).expect(200).json();
+    assert_eq!(left, json!({"rules": [provisioned]}));
 }
 
 #[test]
