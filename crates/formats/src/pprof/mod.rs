@@ -97,6 +97,7 @@ fn attempt<const CAREFUL: bool>(
     let mut pass = Pass::<CAREFUL> {
         text,
         columns,
+        frames: 0,
         budget,
         limits,
         ids: &ids,
@@ -106,7 +107,6 @@ fn attempt<const CAREFUL: bool>(
         depth_max: 0,
         lines_max: 0,
         string_length_max: 0,
-        collected: packed::Collected::default(),
         noted: None,
     };
     if let Err(fault) = pass.run() {

@@ -11,7 +11,6 @@ use profile::{Columns, StringIndex, StringRange, ValueType};
 
 use super::{
     ids::{Ids, glued},
-    packed::Collected,
     wire::{Fault, Reader, low32, narrow, signed},
 };
 use crate::{DecodeError, Limits, budget::Budget, work};
@@ -40,6 +39,8 @@ pub(super) struct Trusted {
 pub(super) struct Pass<'a, const CAREFUL: bool> {
     pub(super) text: &'a [u8],
     pub(super) columns: &'a mut Columns,
+    /// Entries of `columns.stacks` that are in use; those behind are room to write into.
+    pub(super) frames: usize,
     pub(super) budget: &'a mut Budget,
     pub(super) limits: &'a Limits,
     /// Empty in the quick pass.
@@ -50,7 +51,6 @@ pub(super) struct Pass<'a, const CAREFUL: bool> {
     pub(super) depth_max: usize,
     pub(super) lines_max: usize,
     pub(super) string_length_max: u32,
-    pub(super) collected: Collected,
     pub(super) noted: Option<DecodeError>,
 }
 
@@ -72,6 +72,7 @@ impl<'a, const CAREFUL: bool> Pass<'a, CAREFUL> {
                 Err(fault) => return Err(self.note_fault(fault, before)),
             }
         }
+        self.columns.stacks.truncate(self.frames);
         if self.columns.strings.is_empty() {
             self.columns.strings.push(StringRange::default());
         }

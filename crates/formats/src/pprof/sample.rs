@@ -3,7 +3,7 @@
 use profile::{LabelValue, LocationIndex, SampleLabel, StringIndex};
 
 use super::{
-    packed::{EXCESS, large, push_packed_ids, push_packed_values},
+    packed::{EXCESS, large, push_packed_values, read_packed_ids},
     pass::{Pass, dangling},
     wire::{Fault, Reader, low32, narrow, signed},
 };
@@ -12,7 +12,7 @@ impl<'a, const CAREFUL: bool> Pass<'a, CAREFUL> {
     #[inline(always)]
     pub(super) fn sample(&mut self, reader: &mut Reader<'a>) -> Result<(), Fault> {
         let end = reader.delimited()?;
-        let stack_start = self.columns.stacks.len();
+        let stack_start = self.frames;
         let values_start = self.columns.values.len();
         let labels_start = self.columns.labels.len();
         self.counts.samples += 1;
@@ -54,7 +54,7 @@ impl<'a, const CAREFUL: bool> Pass<'a, CAREFUL> {
                 0x1a => self.label(&mut reader, labels_start)?,
                 0x08 => {
                     let id = reader.varint()?;
-                    self.budget.room(&mut self.columns.stacks, 1)?;
+                    self.stack_room(1)?;
                     self.one_id(id, stack_start)?;
                 }
                 0x10 => self.value(&mut reader)?,
@@ -67,14 +67,33 @@ impl<'a, const CAREFUL: bool> Pass<'a, CAREFUL> {
     #[inline(always)]
     fn stack(&mut self, reader: &mut Reader<'a>, stack_start: usize) -> Result<(), Fault> {
         let end = reader.delimited()?;
-        self.budget.room(&mut self.columns.stacks, end - reader.at())?;
+        self.stack_room(end - reader.at() + EXCESS)?;
         if CAREFUL {
             self.careful_ids(reader, end, stack_start)?;
         } else {
-            let long_max = push_packed_ids(reader, end, &mut self.collected, &mut self.columns.stacks)?;
+            let room = self.columns.stacks.get_mut(self.frames..).unwrap_or_default();
+            let (count, long_max) = read_packed_ids(reader, end, room)?;
+            self.frames += count;
             self.trusted.location_id = self.trusted.location_id.max(long_max);
         }
         reader.done(end)
+    }
+
+    /// Makes room for so many further entries of stacks.
+    #[inline(always)]
+    fn stack_room(&mut self, extra: usize) -> Result<(), Fault> {
+        if self.columns.stacks.len() - self.frames >= extra { Ok(()) } else { self.more_stack_room(extra) }
+    }
+
+    #[inline(never)]
+    fn more_stack_room(&mut self, extra: usize) -> Result<(), Fault> {
+        /// Entries that are made at once: their memory is still in the cache when they are written.
+        const ENTRIES: usize = 1024;
+        let stacks = &mut self.columns.stacks;
+        let wanted = extra.max(ENTRIES);
+        self.budget.room(stacks, wanted)?;
+        stacks.resize(stacks.len() + wanted, LocationIndex(0));
+        Ok(())
     }
 
     #[inline(always)]
@@ -108,7 +127,7 @@ impl<'a, const CAREFUL: bool> Pass<'a, CAREFUL> {
             match self.ids.locations.position(id) {
                 Some(position) => LocationIndex(position),
                 None => {
-                    let entry = self.columns.stacks.len() - stack_start;
+                    let entry = self.frames - stack_start;
                     let field = format!("sample[{}].location_id[{entry}]", self.counts.samples - 1);
                     return Err(self.note(dangling(field, id, "location")));
                 }
@@ -118,7 +137,8 @@ impl<'a, const CAREFUL: bool> Pass<'a, CAREFUL> {
             self.trusted.location_id = self.trusted.location_id.max(large(id));
             LocationIndex(low32(position))
         };
-        self.columns.stacks.push(location);
+        self.columns.stacks[self.frames] = location;
+        self.frames += 1;
         Ok(())
     }
 
@@ -137,13 +157,13 @@ impl<'a, const CAREFUL: bool> Pass<'a, CAREFUL> {
         for &value in values {
             bits |= value;
         }
-        let depth = columns.stacks.len() - stack_start;
+        let depth = self.frames - stack_start;
         // a sum of bits is positive when some value is not zero and none is negative
         if bits <= 0 || values.len() != width || depth == 0 {
             let keep = self.judge_odd_sample(bits, values_start, labels_start, depth == 0)?;
             if !keep {
                 self.trust_dropped(stack_start);
-                self.columns.stacks.truncate(stack_start);
+                self.frames = stack_start;
                 self.columns.values.truncate(values_start);
                 self.columns.labels.truncate(labels_start);
                 return Ok(());
@@ -152,7 +172,7 @@ impl<'a, const CAREFUL: bool> Pass<'a, CAREFUL> {
         let columns = &mut *self.columns;
         self.depth_max = self.depth_max.max(depth);
         self.budget.room(&mut columns.stack_ends, 1)?;
-        columns.stack_ends.push(narrow(columns.stacks.len()));
+        columns.stack_ends.push(narrow(self.frames));
         if !columns.labels.is_empty() || !columns.label_ends.is_empty() {
             self.budget.room(&mut columns.label_ends, 1)?;
             columns.label_ends.push(narrow(columns.labels.len()));
@@ -167,8 +187,10 @@ impl<'a, const CAREFUL: bool> Pass<'a, CAREFUL> {
         if CAREFUL {
             return;
         }
-        let largest =
-            self.columns.stacks[stack_start..].iter().map(|location| u64::from(location.0) + 1).max();
+        let largest = self.columns.stacks[stack_start..self.frames]
+            .iter()
+            .map(|location| u64::from(location.0) + 1)
+            .max();
         self.trusted.location_id = self.trusted.location_id.max(largest.unwrap_or(0));
     }
 

@@ -137,10 +137,20 @@ impl<'a> Reader<'a> {
         Some(u64::from_le_bytes(*eight))
     }
 
-    /// The next nine bytes, where there are as many.
+    /// Goes back to the beginning of the number that this place is in, if it is in one; it is behind its first byte then.
     #[inline(always)]
-    pub(crate) fn nine(&self) -> Option<&'a [u8; 9]> {
-        self.text.get(self.at..)?.first_chunk()
+    pub(crate) fn back_to_number(&mut self) {
+        let before = self.at.checked_sub(1);
+        if let Some(before) = before.filter(|&before| self.text.get(before).is_some_and(|&byte| byte >= 0x80))
+        {
+            self.at = before;
+        }
+    }
+
+    /// Sixteen bytes from the one before this place, where there are as many.
+    #[inline(always)]
+    pub(crate) fn byte_before_and_on(&self) -> Option<&'a [u8; 16]> {
+        self.text.get(self.at.checked_sub(1)?..)?.first_chunk()
     }
 
     /// Whether a message that goes to `end` has been read whole.
