@@ -1,4 +1,4 @@
-//! CPU clocks: of this thread, and of child processes.
+//! CPU clocks: of this thread, of this process, and of child processes.
 
 use std::{
     fs::File,
@@ -16,6 +16,13 @@ pub const TICKS_PER_SECOND: f64 = 100.0;
 #[must_use]
 pub fn thread_seconds() -> f64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+/// CPU seconds of all threads of this process.
+#[must_use]
+pub fn process_seconds() -> f64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 

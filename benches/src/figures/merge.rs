@@ -18,7 +18,8 @@ use crate::{
 };
 
 const ROUNDS: usize = 9;
-const NODES_MAX: usize = 8192;
+/// Nodes of the flame graphs that are asked for.
+pub(super) const NODES_MAX: usize = 8192;
 
 /// `merge-block`, `merge-block-ms`, `merge-head`, `merge-head-ms`.
 ///

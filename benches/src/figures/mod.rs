@@ -1,5 +1,6 @@
 //! The figures of `make bench`, one module each.
 
+pub mod answers;
 pub mod decode;
 pub mod flame;
 pub mod ingest;
@@ -17,6 +18,7 @@ pub const WALK_OVER_GZIP_MIN: f64 = 6.0;
 pub struct Sets {
     mix: Option<Set>,
     one: Option<Set>,
+    thousand: Option<Set>,
 }
 
 impl Sets {
@@ -34,6 +36,14 @@ impl Sets {
     /// When it cannot be drawn or read.
     pub fn one(&mut self) -> Result<&Set, BenchError> {
         load(&mut self.one, "one", &FleetOptions::one())
+    }
+
+    /// 1,000 services, one small profile each.
+    ///
+    /// # Errors
+    /// When it cannot be drawn or read.
+    pub fn thousand(&mut self) -> Result<&Set, BenchError> {
+        load(&mut self.thousand, "thousand", &FleetOptions::thousand())
     }
 }
 
@@ -60,4 +70,5 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "ingest-tail", measure: ingest::tail },
     Family { name: "merge", measure: merge::measure },
     Family { name: "flame", measure: flame::measure },
+    Family { name: "query", measure: answers::measure },
 ];

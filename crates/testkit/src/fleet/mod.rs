@@ -71,6 +71,24 @@ impl FleetOptions {
         }
     }
 
+    /// 1,000 small services of one pod × 1 interval: 1,000 profiles.
+    #[must_use]
+    pub fn thousand() -> Self {
+        Self {
+            kinds: vec![Kind {
+                service: "cron-go",
+                name: "process_cpu",
+                fixture: "go-compiler/cpu.pb.gz",
+                rows: 60,
+            }],
+            services: 1000,
+            pods: 1,
+            intervals: 1,
+            seed: 1,
+            end_nanos: END_NANOS,
+        }
+    }
+
     /// Five services from large to tiny × 10 pods × 40 intervals = 2,000 profiles.
     #[must_use]
     pub fn mix() -> Self {
