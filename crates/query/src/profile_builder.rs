@@ -23,7 +23,10 @@ pub(crate) struct ProfileBuilder {
     stacks: PathTable,
     label_sets: Map<Vec<SampleLabel>, u32>,
     label_texts: Vec<Vec<SampleLabel>>,
-    rows: Map<(u32, u32), u32>,
+    /// Row of each stack without labels, [`NONE`] = none so far.
+    plain_rows: Vec<u32>,
+    /// Row of each stack and label set.
+    labelled_rows: Map<(u32, u32), u32>,
     /// Stack and labels of each row.
     keys: Vec<(u32, u32)>,
     values: Vec<i128>,
@@ -48,6 +51,8 @@ pub(crate) struct Nodes<'a> {
     /// Stack of each node, [`NONE`] = not translated yet.
     stacks: Vec<u32>,
     label_sets: Map<u32, u32>,
+    /// Callers that are still to be translated: node and location. Kept for its memory.
+    pending: Vec<(u32, u32)>,
 }
 
 impl<'a> Nodes<'a> {
@@ -57,6 +62,7 @@ impl<'a> Nodes<'a> {
             stacks: vec![NONE; symbols.node_count() as usize],
             symbols: Translation::new(symbols),
             label_sets: Map::default(),
+            pending: Vec::new(),
         }
     }
 }
@@ -82,7 +88,8 @@ impl ProfileBuilder {
             stacks: PathTable::new(NONE),
             label_sets: [(Vec::new(), 0)].into_iter().collect(),
             label_texts: vec![Vec::new()],
-            rows: Map::default(),
+            plain_rows: Vec::new(),
+            labelled_rows: Map::default(),
             keys: Vec::new(),
             values: Vec::new(),
             seen: Set::default(),
@@ -150,18 +157,32 @@ impl ProfileBuilder {
         };
         let labels = self.labels(nodes, label_set);
         let width = self.types.len();
-        let next = position(self.keys.len());
-        let row = *self.rows.entry((stack, labels)).or_insert(next);
-        if row == next {
-            self.keys.push((stack, labels));
-            self.values.resize(self.values.len() + width, 0);
-        }
+        let row = self.row(stack, labels);
         self.values[row as usize * width + column] += value;
+    }
+
+    /// The row of a stack and a label set. Most samples have no labels, and stacks are numbered without gaps.
+    fn row(&mut self, stack: u32, labels: u32) -> u32 {
+        let next = position(self.keys.len());
+        let place = if labels == 0 {
+            if self.plain_rows.len() <= stack as usize {
+                self.plain_rows.resize(self.stacks.len(), NONE);
+            }
+            &mut self.plain_rows[stack as usize]
+        } else {
+            self.labelled_rows.entry((stack, labels)).or_insert(NONE)
+        };
+        if *place != NONE {
+            return *place;
+        }
+        *place = next;
+        self.keys.push((stack, labels));
+        self.values.resize(self.values.len() + self.types.len(), 0);
+        next
     }
 
     /// The stack of a node, its callers first.
     fn stack(&mut self, nodes: &mut Nodes<'_>, node: u32) -> u32 {
-        let mut pending = Vec::new();
         let mut known = ROOT;
         let mut at = node;
         while at != NONE {
@@ -170,11 +191,11 @@ impl ProfileBuilder {
                 known = stack;
                 break;
             }
-            pending.push(at);
-            at = nodes.symbols.symbols.node(at).parent;
+            let walked = nodes.symbols.symbols.node(at);
+            nodes.pending.push((at, walked.location));
+            at = walked.parent;
         }
-        for at in pending.into_iter().rev() {
-            let location = nodes.symbols.symbols.node(at).location;
+        while let Some((at, location)) = nodes.pending.pop() {
             let location = self.tables.location(&mut nodes.symbols, location);
             known = self.stacks.child(known, location.0);
             nodes.stacks[at as usize] = known;
@@ -229,15 +250,15 @@ impl ProfileBuilder {
         columns.header.comments = self.comments;
         for (row, &(stack, labels)) in self.keys.iter().enumerate() {
             let values = &self.values[row * width..][..width];
-            let mut whole = Vec::with_capacity(width);
+            let before = columns.values.len();
             for (&value, &denominator) in values.iter().zip(&self.denominators) {
                 let value = divide_rounded(value, denominator);
-                whole.push(i64::try_from(value).map_err(|_| QueryError::Overflow)?);
+                columns.values.push(i64::try_from(value).map_err(|_| QueryError::Overflow)?);
             }
-            if whole.iter().all(|&value| value == 0) {
+            if columns.values[before..].iter().all(|&value| value == 0) {
+                columns.values.truncate(before);
                 continue;
             }
-            columns.values.extend(whole);
             let mut at = stack;
             while at != ROOT {
                 columns.stacks.push(LocationIndex(self.stacks.names()[at as usize]));

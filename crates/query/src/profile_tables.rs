@@ -48,8 +48,26 @@ pub(crate) struct Translation<'a> {
     strings: Map<u32, StringIndex>,
     functions: Map<u32, FunctionIndex>,
     mappings: Map<u32, (MappingIndex, u64)>,
-    locations: Map<u32, LocationIndex>,
+    locations: ById<LocationIndex>,
     callees: Map<u32, LocationIndex>,
+}
+
+/// What ids have become that are numbered without gaps and asked for once per node, by id.
+struct ById<T>(Vec<Option<T>>);
+
+impl<T: Copy> ById<T> {
+    fn get(&self, id: u32) -> Option<T> {
+        self.0.get(id as usize).copied().flatten()
+    }
+
+    fn insert(&mut self, id: u32, value: T) {
+        let place = id as usize;
+        if self.0.len() <= place {
+            // In leaps, as a vector grows by itself.
+            self.0.resize(place.saturating_add(1).next_power_of_two(), None);
+        }
+        self.0[place] = Some(value);
+    }
 }
 
 impl<'a> Translation<'a> {
@@ -60,7 +78,7 @@ impl<'a> Translation<'a> {
             strings: Map::default(),
             functions: Map::default(),
             mappings: Map::default(),
-            locations: Map::default(),
+            locations: ById(Vec::new()),
             callees: Map::default(),
         }
     }
@@ -166,7 +184,7 @@ impl Tables {
 
     /// A location of a dataset.
     pub fn location(&mut self, from: &mut Translation<'_>, id: u32) -> LocationIndex {
-        if let Some(&known) = from.locations.get(&id) {
+        if let Some(known) = from.locations.get(id) {
             return known;
         }
         let index = self.new_location(from, id, false);
