@@ -90,6 +90,35 @@ async fn the_health_check_has_no_range() {
     assert_eq!(ProfileTypesResponse::decode_from_slice(&reply.body).unwrap().profile_types[0].ID, CPU);
 }
 
+/// Go's heap says the size of each allocation as a number at the sample, which is no label of the series.
+#[tokio::test]
+async fn series_of_a_heap_are_one_for_each_type() {
+    let server = Server::start().await;
+    let path = "/ingest?name=checkout%7Bpod%3Da%7D&format=pprof";
+    server.call("POST", path, &[], testkit::fixture("go-hot/heap.pb.gz")).await.expect(200);
+    let series = "/querier.v1.QuerierService/Series";
+    // The time is the profile's own.
+    let range = json!({ "start": 1, "end": 4_000_000_000_000_i64 });
+    for names in [json!([]), json!(["service_name", "pod", "bytes", "__profile_type__"])] {
+        let mut message = range.clone();
+        message["labelNames"] = names;
+        let answer = app(&server, series, message).await;
+        let sets = answer["labelsSet"].as_array().unwrap();
+        let value = |set: &Value, name: &str| {
+            let labels = set["labels"].as_array().unwrap().iter();
+            let mut found = labels.filter(|label| label["name"] == name);
+            found.next().map(|label| label["value"].as_str().unwrap().to_owned())
+        };
+        let types: Vec<_> = sets.iter().map(|set| value(set, "__profile_type__").unwrap()).collect();
+        let kinds = ["alloc_objects:count", "alloc_space:bytes", "inuse_objects:count", "inuse_space:bytes"];
+        assert_eq!(types, kinds.map(|kind| format!("memory:{kind}:space:bytes")), "{answer}");
+        for set in sets {
+            assert_eq!(value(set, "bytes"), None);
+            assert_eq!(value(set, "pod").as_deref(), Some("a"));
+        }
+    }
+}
+
 #[tokio::test]
 async fn explore_shows_the_flame_graph_and_the_series() {
     let server = filled().await;

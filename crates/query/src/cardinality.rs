@@ -104,7 +104,8 @@ impl Engine {
         }
         let mut notices = Notices::default();
         let mut left = limits::SAMPLE_LABEL_VALUES_MAX;
-        each_sample_label_set(&parts, &mut progress, &mut notices, |part, _, symbols, pairs| {
+        let any = |_: &LabelSet| true;
+        each_sample_label_set(&parts, any, &mut progress, &mut notices, |part, _, symbols, pairs| {
             for pair in pairs {
                 let name = text(symbols, pair.key);
                 let counts = labels.entry(name.clone()).or_default();

@@ -3,9 +3,12 @@
 //! Series labels come from the series tables. Sample labels (D6) come from the rows of the chosen profiles as long as
 //! those are few ([`limits::SAMPLE_LABEL_ROWS_MAX`]), else from the label sets of their datasets, with a notice.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+};
 
-use block::{LabelPair, Rows, Symbols};
+use block::{LabelPair, Rows, Series, StoredLabelValue, Symbols};
 use profile::{LabelSet, ProfileType};
 
 use crate::{
@@ -47,7 +50,8 @@ impl Engine {
             }
         }
         let mut notices = Notices::default();
-        each_sample_label_set(&parts, &mut progress, &mut notices, |_, _, symbols, pairs| {
+        let any = |_: &LabelSet| true;
+        each_sample_label_set(&parts, any, &mut progress, &mut notices, |_, _, symbols, pairs| {
             names.extend(pairs.iter().map(|pair| text(symbols, pair.key)));
             true
         })?;
@@ -87,10 +91,10 @@ impl Engine {
         }
         let of_series = values.len();
         let mut is_cut = false;
-        each_sample_label_set(&parts, &mut progress, &mut notices, |_, labels, symbols, pairs| {
-            if labels.is_none_or(|labels| labels.get(name).is_none()) {
-                values.extend(label_values(symbols, pairs, name));
-            }
+        // On equal names the series label stands.
+        let asked = |labels: &LabelSet| labels.get(name).is_none();
+        each_sample_label_set(&parts, asked, &mut progress, &mut notices, |_, _, symbols, pairs| {
+            values.extend(label_values(symbols, pairs, name));
             is_cut = values.len() > of_series + limits::SAMPLE_LABEL_VALUES_MAX;
             !is_cut
         })?;
@@ -107,7 +111,7 @@ impl Engine {
     }
 
     /// Distinct label sets, reduced to `label_names` where any are given (the `__…__` names above may be among them; a
-    /// sample label too).
+    /// sample label too, of those that `of_samples` says).
     ///
     /// # Errors
     /// See [`QueryError`].
@@ -115,6 +119,7 @@ impl Engine {
         &self,
         selection: &Selection,
         label_names: &[String],
+        of_samples: SampleLabels,
         control: &Control,
     ) -> QueryResult<Vec<LabelSet>> {
         let mut progress = self.progress(control);
@@ -137,18 +142,29 @@ impl Engine {
             let (mut is_cut, mut is_large) = (false, false);
             let mut bytes = 0_usize;
             let mut from_samples: HashSet<LabelSet> = HashSet::new();
-            each_sample_label_set(&parts, &mut progress, &mut notices, |_, labels, symbols, pairs| {
-                let (Some(labels), false) = (labels, pairs.is_empty()) else { return true };
-                if let Some(joined) = with_sample_labels(labels, symbols, pairs, &wanted) {
-                    let size = label_set_bytes(&joined);
-                    if from_samples.insert(joined) {
-                        bytes = bytes.saturating_add(size);
+            let asked = |labels: &LabelSet| wanted.may_be_of_samples(labels);
+            each_sample_label_set(
+                &parts,
+                asked,
+                &mut progress,
+                &mut notices,
+                |_, series, symbols, pairs| {
+                    let Some(series) = series else { return true };
+                    let found = sample_labels(&series.series.labels, symbols, pairs, &wanted, of_samples);
+                    if found.is_empty() {
+                        return true;
                     }
-                }
-                is_cut = from_samples.len() >= limits::SAMPLE_LABEL_VALUES_MAX;
-                is_large = bytes > limits::SAMPLE_LABEL_SET_BYTES_MAX;
-                !is_cut && !is_large
-            })?;
+                    wanted.each_set(&series, &found, |joined| {
+                        let size = label_set_bytes(&joined);
+                        if from_samples.insert(joined) {
+                            bytes = bytes.saturating_add(size);
+                        }
+                    });
+                    is_cut = from_samples.len() >= limits::SAMPLE_LABEL_VALUES_MAX;
+                    is_large = bytes > limits::SAMPLE_LABEL_SET_BYTES_MAX;
+                    !is_cut && !is_large
+                },
+            )?;
             sets.extend(from_samples);
             if is_cut {
                 notices.say(format!(
@@ -169,6 +185,29 @@ impl Engine {
     }
 }
 
+/// Which sample labels make label sets of their own in a listing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SampleLabels {
+    /// All, numbers as text with their unit.
+    All,
+    /// Texts only, as Pyroscope knows it: there a number at a sample is no label.
+    Texts,
+}
+
+/// A series of the chosen profiles.
+pub(crate) struct ChosenSeries<'p> {
+    series: &'p Series,
+    /// Which columns are chosen.
+    columns: &'p [bool],
+}
+
+impl<'p> ChosenSeries<'p> {
+    fn of(part: &'p Part<'_>, position: u32) -> Option<Self> {
+        let matched = part.series.get(position as usize)?.as_ref()?;
+        Some(Self { series: part.dataset.series(position), columns: &matched.columns })
+    }
+}
+
 /// The labels that a listing is reduced to. Whoever asks for all names may name as many as a profile has strings, so the
 /// labels that are there are looked up among the wanted ones, never the other way round.
 struct WantedLabels<'n> {
@@ -183,8 +222,33 @@ impl<'n> WantedLabels<'n> {
         Self { names, of_types }
     }
 
-    fn of_series<'l>(&self, labels: &'l LabelSet) -> impl Iterator<Item = (&'l str, &'l str)> {
-        labels.iter().filter(|(name, _)| self.names.contains(name))
+    /// Whether samples of a series may have a wanted label: the series has not all of them, and its own stand.
+    fn may_be_of_samples(&self, labels: &LabelSet) -> bool {
+        self.names.iter().any(|name| TypeLabel::of(name).is_none() && labels.get(name).is_none())
+    }
+
+    /// Hands out the label set of each chosen column, together with labels of its samples; one for all columns where no
+    /// name follows from the type.
+    fn each_set(
+        &self,
+        series: &ChosenSeries<'_>,
+        of_samples: &HashMap<String, String>,
+        mut take: impl FnMut(LabelSet),
+    ) {
+        let of_series = series.series.labels.iter().filter(|(name, _)| self.names.contains(name));
+        let mut pairs: BTreeMap<&str, Cow<'_, str>> =
+            of_series.map(|(name, value)| (name, Cow::Borrowed(value))).collect();
+        pairs.extend(of_samples.iter().map(|(name, value)| (name.as_str(), Cow::Borrowed(value.as_str()))));
+        let columns = (0..series.columns.len()).filter(|&column| series.columns[column]);
+        for column in columns.take(if self.of_types.is_empty() { 1 } else { usize::MAX }) {
+            let mut pairs = pairs.clone();
+            if let Some(of_column) = series.series.series_type.profile_type(column) {
+                let values = self.of_types.iter().map(|(name, label)| (*name, label.value(&of_column)));
+                let values = values.filter(|(_, value)| !value.is_empty());
+                pairs.extend(values.map(|(name, value)| (name, Cow::Owned(value))));
+            }
+            take(LabelSet::from_pairs(pairs).unwrap_or_default());
+        }
     }
 }
 
@@ -195,49 +259,40 @@ fn reduced_series(
     sets: &mut HashSet<LabelSet>,
     progress: &mut Progress<'_>,
 ) -> Result<(), QueryError> {
+    let of_samples = HashMap::new();
     for part in parts {
         progress.check()?;
         for position in part.used_series() {
-            let series = part.dataset.series(position);
-            let Some(matched) = &part.series[position as usize] else { continue };
-            for column in (0..matched.columns.len()).filter(|&column| matched.columns[column]) {
-                let mut pairs: BTreeMap<&str, String> =
-                    wanted.of_series(&series.labels).map(|(name, value)| (name, value.to_owned())).collect();
-                if let Some(of_column) = series.series_type.profile_type(column) {
-                    let values = wanted.of_types.iter().map(|(name, label)| (*name, label.value(&of_column)));
-                    pairs.extend(values.filter(|(_, value)| !value.is_empty()));
-                }
-                sets.insert(LabelSet::from_pairs(pairs).unwrap_or_default());
-                if wanted.of_types.is_empty() {
-                    break;
-                }
-            }
+            let Some(series) = ChosenSeries::of(part, position) else { continue };
+            wanted.each_set(&series, &of_samples, |set| {
+                sets.insert(set);
+            });
         }
     }
     Ok(())
 }
 
-/// The reduced label set of a row; `None` where its sample labels add nothing. Of several values of one key the first is
-/// taken.
-fn with_sample_labels(
+/// The wanted labels of a row that its series does not have. Of several values of one key the first is taken.
+fn sample_labels(
     labels: &LabelSet,
     symbols: &dyn Symbols,
     pairs: &[LabelPair],
     wanted: &WantedLabels<'_>,
-) -> Option<LabelSet> {
-    let mut joined: HashMap<String, String> = HashMap::new();
+    of_samples: SampleLabels,
+) -> HashMap<String, String> {
+    let mut found: HashMap<String, String> = HashMap::new();
     for pair in pairs {
+        if of_samples == SampleLabels::Texts && matches!(pair.value, StoredLabelValue::Number { .. }) {
+            continue;
+        }
         let key = symbols.string(pair.key);
         let Ok(name) = std::str::from_utf8(&key) else { continue };
-        if wanted.names.contains(name) && labels.get(name).is_none() && !joined.contains_key(name) {
-            joined.insert(name.to_owned(), value_text(symbols, pair.value));
+        let is_open = || TypeLabel::of(name).is_none() && labels.get(name).is_none();
+        if wanted.names.contains(name) && is_open() && !found.contains_key(name) {
+            found.insert(name.to_owned(), value_text(symbols, pair.value));
         }
     }
-    if joined.is_empty() {
-        return None;
-    }
-    joined.extend(wanted.of_series(labels).map(|(name, value)| (name.to_owned(), value.to_owned())));
-    Some(LabelSet::from_pairs(joined).unwrap_or_default())
+    found
 }
 
 /// Memory of a label set, about.
@@ -245,17 +300,21 @@ fn label_set_bytes(set: &LabelSet) -> usize {
     set.iter().map(|(name, value)| name.len() + value.len() + 2 * size_of::<Box<str>>()).sum()
 }
 
-/// Visits the sample label sets of the chosen profiles with their part and the labels of their series (`None` where it
-/// is not known which profiles have them). The visitor says whether it wants more.
+/// Visits the sample label sets of the chosen profiles whose series are asked for, with their part and that series (`None`
+/// where it is not known which profiles have them). The visitor says whether it wants more.
 pub(crate) fn each_sample_label_set(
     parts: &[Part<'_>],
+    asked: impl Fn(&LabelSet) -> bool,
     progress: &mut Progress<'_>,
     notices: &mut Notices,
-    mut visit: impl FnMut(&Part<'_>, Option<&LabelSet>, &dyn Symbols, &[LabelPair]) -> bool,
+    mut visit: impl FnMut(&Part<'_>, Option<ChosenSeries<'_>>, &dyn Symbols, &[LabelPair]) -> bool,
 ) -> Result<(), QueryError> {
     let labelled = |part: &Part<'_>| -> Vec<u32> {
-        let profiles = part.profiles.iter().map(|chosen| chosen.profile);
-        profiles.filter(|&profile| part.dataset.profile(profile).has_labels).collect()
+        let is_labelled = |profile: &u32| {
+            let meta = part.dataset.profile(*profile);
+            meta.has_labels && asked(&part.dataset.series(meta.series).labels)
+        };
+        part.profiles.iter().map(|chosen| chosen.profile).filter(is_labelled).collect()
     };
     let row_count = |part: &Part<'_>| -> u64 {
         labelled(part).iter().map(|&profile| u64::from(part.dataset.profile(profile).rows)).sum()
@@ -292,14 +351,13 @@ pub(crate) fn each_sample_label_set(
             progress.read(bytes, rows.nodes.len() as u64)?;
             for &id in &rows.label_sets {
                 if id != 0 && seen.insert((series, id)) {
-                    let labels = &part.dataset.series(series).labels;
                     let pairs = symbols.label_set(id);
                     unchecked += 1 + pairs.len();
                     if unchecked >= limits::SAMPLE_LABELS_PER_CHECK {
                         progress.check()?;
                         unchecked = 0;
                     }
-                    if !visit(part, Some(labels), &*symbols, &pairs) {
+                    if !visit(part, ChosenSeries::of(part, series), &*symbols, &pairs) {
                         return Ok(());
                     }
                 }

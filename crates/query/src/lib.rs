@@ -55,6 +55,7 @@ pub use engine::{Engine, EngineOptions};
 pub use error::{QueryError, QueryResult};
 pub use flame::{FlameNode, FlameTree, Rest, nodes_max};
 pub use heatmap::{HeatmapCell, HeatmapSeries, HeatmapSlot};
+pub use labels::SampleLabels;
 pub use listing::{ProfileItem, ServiceItem};
 pub use overview::{QueryScope, Scopes};
 pub use points::{Exemplar, Exemplars, PointSeries, PointsQuestion, SeriesPoint};

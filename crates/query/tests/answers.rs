@@ -11,7 +11,7 @@ use std::{
 };
 
 use profile::{LabelSet, MappingIndex, TimeRange};
-use query::{Control, NameMode, QueryError, Selection, SpanFilter, StepRange, TypeSelector};
+use query::{Control, NameMode, QueryError, SampleLabels, Selection, SpanFilter, StepRange, TypeSelector};
 use support::*;
 
 /// R6: functions of one display name are one; raw names stay apart.
@@ -73,7 +73,10 @@ fn sample_labels_answer_wherever_labels_are_named() {
     let groups: Vec<(Option<&str>, i64)> =
         timeline.series.iter().map(|series| (series.labels.get("endpoint"), series.total)).collect();
     assert_eq!(groups, [(Some("/x"), 21), (None, 8), (Some("/y"), 2)]);
-    let series = engine.series(&select("{}"), &["endpoint".into(), "pod".into()], &control()).unwrap().data;
+    let series = engine
+        .series(&select("{}"), &["endpoint".into(), "pod".into()], SampleLabels::All, &control())
+        .unwrap()
+        .data;
     let expected: Vec<LabelSet> = vec![
         labels(&[("endpoint", "/x")]),
         labels(&[("endpoint", "/x"), ("pod", "p")]),
@@ -175,7 +178,7 @@ fn listings_name_what_is_there() {
         ["memory", "process_cpu"]
     );
     let wanted = ["service_name".to_owned(), "__profile_type__".to_owned()];
-    let series = engine.series(&select("{}"), &wanted, &control()).unwrap().data;
+    let series = engine.series(&select("{}"), &wanted, SampleLabels::All, &control()).unwrap().data;
     let types: Vec<_> = series.iter().filter_map(|labels| labels.get("__profile_type__")).collect();
     assert_eq!(
         types,
@@ -185,7 +188,10 @@ fn listings_name_what_is_there() {
             "process_cpu:cpu:nanoseconds:cpu:nanoseconds",
         ]
     );
-    let only = engine.series(&select("{__type__=\"inuse_space\"}"), &wanted, &control()).unwrap().data;
+    let only = engine
+        .series(&select("{__type__=\"inuse_space\"}"), &wanted, SampleLabels::All, &control())
+        .unwrap()
+        .data;
     assert_eq!(only.len(), 1);
     let error = engine.flame(&select("memory"), NameMode::Display, 0, &control()).unwrap_err();
     assert!(matches!(error, QueryError::Ambiguous { .. }), "{error}");

@@ -7,7 +7,8 @@ mod support;
 
 use profile::MappingIndex;
 use query::{
-    Aggregation, Engine, NameMode, QueryError, Selection, StepRange, TypeSelector, limits, nodes_max,
+    Aggregation, Engine, NameMode, QueryError, SampleLabels, Selection, StepRange, TypeSelector, limits,
+    nodes_max,
 };
 use support::*;
 
@@ -221,7 +222,7 @@ fn c087_empty_result_forms() {
             assert!(engine.profiles(&nothing, 0, &control).unwrap().data.is_empty());
             assert!(engine.services(&nothing, &control).unwrap().data.is_empty());
             assert!(engine.label_names(&nothing, &control).unwrap().data.is_empty());
-            assert!(engine.series(&nothing, &[], &control).unwrap().data.is_empty());
+            assert!(engine.series(&nothing, &[], SampleLabels::All, &control).unwrap().data.is_empty());
             assert!(engine.profile_types(&nothing, &control).unwrap().data.is_empty());
             for (profile_type, column) in
                 [("", "samples/count"), ("cpu", "cpu/nanoseconds"), ("x", "x/count")]

@@ -17,7 +17,7 @@ use block::{
     StoredFunction, StoredHeader, StoredLine, StoredLocation, StoredMapping, Symbols,
 };
 use profile::TimeRange;
-use query::{Control, Engine, NameMode, QueryError, Selection, StepRange, limits};
+use query::{Control, Engine, NameMode, QueryError, SampleLabels, Selection, StepRange, limits};
 use support::*;
 
 /// Counts how often strings and label sets are asked for, and tells a query to stop after so many.
@@ -161,7 +161,7 @@ fn a_listing_by_very_many_names_takes_work_by_the_labels_that_are_there() {
         let names = engine.label_names(&select("{}"), &control()).unwrap().data;
         assert_eq!(names.len(), NAMES + 1, "the names and service_name");
         watch.asked.store(0, Ordering::Relaxed);
-        let sets = engine.series(&select("{}"), &names, &control()).unwrap().data;
+        let sets = engine.series(&select("{}"), &names, SampleLabels::All, &control()).unwrap().data;
         assert_eq!(sets.len(), 1 + if on_one_sample { 1 } else { NAMES });
         assert!(sets.iter().all(|set| set.get("service_name") == Some("a")));
         assert_eq!(sets.iter().map(|set| set.len() - 1).sum::<usize>(), NAMES);
@@ -179,7 +179,9 @@ fn listings_and_matchers_of_sample_labels_stop_when_they_are_told_to() {
     let queries: [(&str, Query<'_>); 5] = [
         ("names", &|engine, control| engine.label_names(&select("{}"), control).map(drop)),
         ("values", &|engine, control| engine.label_values(&select("{}"), "none", control).map(drop)),
-        ("series", &|engine, control| engine.series(&select("{}"), &by, control).map(drop)),
+        ("series", &|engine, control| {
+            engine.series(&select("{}"), &by, SampleLabels::All, control).map(drop)
+        }),
         ("matcher", &|engine, control| {
             engine.top(&select("{name00000=\"v\"}"), NameMode::Raw, control).map(drop)
         }),
@@ -213,7 +215,7 @@ fn a_listing_of_large_label_sets_is_cut_and_says_so() {
     let mut service = Service::new("a");
     service.push("process_cpu", &[], 0, &made.profile());
     let by = ["large".to_owned(), "number".to_owned()];
-    let answer = service.engine().series(&select("{}"), &by, &control()).unwrap();
+    let answer = service.engine().series(&select("{}"), &by, SampleLabels::All, &control()).unwrap();
     assert!(answer.data.len() * 60_000 < limits::SAMPLE_LABEL_SET_BYTES_MAX + 200_000);
     assert!(answer.stats.notices.iter().any(|notice| notice.contains("left out")), "{:?}", answer.stats);
 }
@@ -244,6 +246,60 @@ fn only_profiles_with_a_row_that_is_taken_are_counted() {
     // Without the label as much as with another value of it.
     let other = engine.top(&select("{env!=\"prod\"}"), NameMode::Display, &control()).unwrap();
     assert_eq!((other.data.total, other.stats.profiles), (19, 3));
+}
+
+/// Pyroscope makes series of texts at samples, never of numbers. Each type of a series answers, with them and without.
+#[test]
+fn label_sets_by_texts_leave_numbers_out() {
+    let mut made = Made::new(&[("inuse_objects", "count"), ("inuse_space", "bytes")]);
+    made.stack("main;a", &[1, 16]);
+    made.number("bytes", 16, "bytes");
+    made.stack("main;b", &[1, 32]);
+    made.number("bytes", 32, "bytes");
+    made.label("endpoint", "/x");
+    let mut service = Service::new("a");
+    service.push("memory", &[("pod", "p")], 0, &made.profile());
+    let names = ["bytes", "endpoint", "pod", "__type__"].map(str::to_owned);
+    let sets =
+        |of_samples| service.engine().series(&select("{}"), &names, of_samples, &control()).unwrap().data;
+    let of_type = |kind: &'static str, more: &[(&'static str, &'static str)]| {
+        let pairs: Vec<_> = [("__type__", kind), ("pod", "p")].iter().chain(more).copied().collect();
+        labels(&pairs)
+    };
+    let types = ["inuse_objects", "inuse_space"];
+    let set_of_both = |more: &[&[(&'static str, &'static str)]]| {
+        let mut sets: Vec<_> =
+            types.iter().flat_map(|kind| more.iter().map(|more| of_type(kind, more))).collect();
+        sets.sort();
+        sets
+    };
+    assert_eq!(sets(SampleLabels::Texts), set_of_both(&[&[], &[("endpoint", "/x")]]));
+    let with_numbers =
+        set_of_both(&[&[], &[("bytes", "16bytes")], &[("bytes", "32bytes"), ("endpoint", "/x")]]);
+    assert_eq!(sets(SampleLabels::All), with_numbers);
+}
+
+/// A label that the series has is not looked for at samples: no row is read.
+#[test]
+fn labels_of_series_are_listed_without_a_look_at_samples() {
+    let mut made = Made::new(&[("cpu", "nanoseconds")]);
+    made.stack("main", &[1]);
+    made.label("pod", "of a sample");
+    made.label("__type__", "of a sample");
+    let mut service = Service::new("a");
+    service.push("process_cpu", &[("pod", "p")], 0, &made.profile());
+    let (engine, watch) = watched(&service);
+    let names = ["pod", "service_name", "__type__"].map(str::to_owned);
+    let series = engine.series(&select("{}"), &names, SampleLabels::All, &control()).unwrap();
+    assert_eq!(series.data, [labels(&[("__type__", "cpu"), ("pod", "p"), ("service_name", "a")])]);
+    let values = engine.label_values(&select("{}"), "pod", &control()).unwrap();
+    assert_eq!(values.data, ["p"]);
+    assert_eq!((series.stats.samples, values.stats.samples), (0, 0));
+    assert_eq!(watch.asked.load(Ordering::Relaxed), 0);
+    // Where one series lacks it, its samples answer, and only those.
+    service.push("process_cpu", &[], 1, &made.profile());
+    let values = service.engine().label_values(&select("{}"), "pod", &control()).unwrap();
+    assert_eq!((values.data, values.stats.samples), (vec!["of a sample".to_owned(), "p".to_owned()], 1));
 }
 
 #[test]

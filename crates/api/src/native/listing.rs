@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::{Path, State, rejection::PathRejection};
-use query::Selection;
+use query::{SampleLabels, Selection};
 
 use super::{
     NativeResult, convert, json, json_response,
@@ -91,7 +91,7 @@ pub(super) async fn series(State(state): State<Arc<ApiState>>, parameters: Param
     let by: Vec<String> = parameters.list("by").map(str::to_owned).collect();
     let body = state
         .query("series", QueryCost::Metadata, None, move |engine, control| {
-            let answer = engine.series(&selection, &by, control)?;
+            let answer = engine.series(&selection, &by, SampleLabels::All, control)?;
             let item = |labels| wire::SeriesItem { labels: convert::labels(labels) };
             json(&wire::SeriesReply {
                 series: answer.data.iter().map(item).collect(),

@@ -157,7 +157,8 @@ impl Local {
     /// See [`Local::flame`].
     pub fn series(&self, by: &[String]) -> Result<Told<Vec<LabelSet>>, Failure> {
         let all = self.any_type();
-        let mut told = self.ask(|engine, _, control| engine.series(&all, by, control))?;
+        let mut told =
+            self.ask(|engine, _, control| engine.series(&all, by, query::SampleLabels::All, control))?;
         told.data.iter_mut().for_each(forget_side);
         Ok(told)
     }

@@ -135,8 +135,18 @@ impl Made {
 
     /// Gives the last sample a label.
     pub fn label(&mut self, key: &str, value: &str) {
-        let key = self.string(key);
         let value = LabelValue::Text(self.string(value));
+        self.label_of(key, value);
+    }
+
+    /// Gives the last sample a number for a label.
+    pub fn number(&mut self, key: &str, value: i64, unit: &str) {
+        let value = LabelValue::Number { value, unit: self.string(unit) };
+        self.label_of(key, value);
+    }
+
+    fn label_of(&mut self, key: &str, value: LabelValue) {
+        let key = self.string(key);
         let count = self.columns.sample_count();
         while self.columns.label_ends.len() < count {
             self.columns.label_ends.push(self.columns.labels.len() as u32);

@@ -15,7 +15,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use buffa::{EnumValue, MessageField};
 use connectrpc::{ConnectError, RequestContext, Response, ServiceRequest, ServiceResult};
 use profile::{LabelSet, Tenant, TimeRange, Timestamp};
-use query::{Control, Engine, NameMode, NodeLimit, QueryScope, Selection};
+use query::{Control, Engine, NameMode, NodeLimit, QueryScope, SampleLabels, Selection};
 use rpc::{querier::v1 as messages, querier::v1::*, types::v1 as types};
 
 use self::{
@@ -155,7 +155,7 @@ impl QuerierService for Querier {
                         [] => all_label_names(engine, selection, control)?,
                         names => names.to_vec(),
                     };
-                    Ok(engine.series(selection, &names, control)?.data)
+                    Ok(engine.series(selection, &names, SampleLabels::Texts, control)?.data)
                 })
             })
             .await?;
