@@ -1,5 +1,8 @@
 //! Why a request has no answer.
 
+/// Bytes of a URL that the HTTP library sends, and that servers take.
+pub(crate) const URL_BYTES_MAX: usize = 65_534;
+
 /// Why a request has no answer. The texts say what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -63,6 +66,14 @@ pub enum ClientError {
         what: String,
         /// Why.
         reason: String,
+    },
+    /// The question is longer than a URL may be.
+    #[error(
+        "the question has {bytes} bytes as a URL, which may have {URL_BYTES_MAX}; ask for less with a shorter selector"
+    )]
+    TooLong {
+        /// Bytes of the URL.
+        bytes: usize,
     },
     /// The token cannot stand in a header.
     #[error("the token holds characters that cannot be sent; it is one line of printable ASCII")]

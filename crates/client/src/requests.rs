@@ -13,7 +13,7 @@ use wire::{
     TargetsReply, TimelineReply, TopReply,
 };
 
-use crate::{ClientError, Question, address::Address, question::push_encoded};
+use crate::{ClientError, Question, address::Address, error::URL_BYTES_MAX, question::push_encoded};
 
 /// Where a server listens when nothing else was said.
 pub const SERVER_DEFAULT: &str = "http://127.0.0.1:4040";
@@ -113,7 +113,7 @@ impl Client {
     pub fn push(&self, question: &Question, body: &[u8]) -> Result<PushReply, ClientError> {
         let path = "/api/v1/push";
         let mut request =
-            self.agent.post(self.url(path, question)).header("content-type", "application/octet-stream");
+            self.agent.post(self.url(path, question)?).header("content-type", "application/octet-stream");
         for (name, value) in self.headers() {
             request = request.header(name, value);
         }
@@ -274,15 +274,16 @@ impl Client {
     }
 
     fn fetch(&self, path: &str, question: &Question) -> Result<Response<Body>, ClientError> {
-        let mut request = self.agent.get(self.url(path, question));
+        let mut request = self.agent.get(self.url(path, question)?);
         for (name, value) in self.headers() {
             request = request.header(name, value);
         }
         self.accepted(request.call())
     }
 
-    fn url(&self, path: &str, question: &Question) -> String {
-        format!("{}{path}{}", self.address.base(), question.query_string())
+    fn url(&self, path: &str, question: &Question) -> Result<String, ClientError> {
+        let url = format!("{}{path}{}", self.address.base(), question.query_string());
+        if url.len() > URL_BYTES_MAX { Err(ClientError::TooLong { bytes: url.len() }) } else { Ok(url) }
     }
 
     fn headers(&self) -> impl Iterator<Item = (&'static str, String)> {

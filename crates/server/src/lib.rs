@@ -16,6 +16,7 @@ mod limits;
 mod listener;
 mod log;
 mod own_metrics;
+mod refusal;
 mod remote_write;
 mod request_log;
 mod rule_figures;

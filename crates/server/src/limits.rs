@@ -3,6 +3,15 @@
 
 use std::time::Duration;
 
+/// Bytes of a URL; the HTTP library's own limit, which cannot be raised.
+pub(crate) const HTTP1_URL_MAX: usize = 65_534;
+
+/// Bytes of an HTTP/1.1 request line with all headers: 50 headers of 8 KiB, more than any client or relay adds.
+pub(crate) const HTTP1_HEAD_MAX: usize = 8_192 + 4_096 * 100;
+
+/// What is read and thrown away of a request that was refused unread, bytes; beyond, the client may not see why.
+pub(crate) const REFUSED_BYTES_MAX: usize = 16 << 20;
+
 /// Streams of one HTTP/2 connection at once; real agents open one, a relay opens some.
 pub(crate) const HTTP2_STREAMS_MAX: u32 = 256;
 

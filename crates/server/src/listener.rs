@@ -34,6 +34,7 @@ use crate::{
     activity::{RequestGuard, Watch, WatchedStream},
     body::{GuardedBody, LentBody, StallBody, read_rest},
     limits,
+    refusal::Worded,
 };
 
 /// What a client beyond the limit of connections gets before it is cut.
@@ -129,7 +130,7 @@ impl Connection {
             tracing::debug!(%error, "no TCP_NODELAY");
         }
         let watch = Watch::new();
-        let io = TokioIo::new(WatchedStream::new(stream, watch.clone()));
+        let io = TokioIo::new(Worded::new(WatchedStream::new(stream, watch.clone())));
         let service = {
             let (connection, watch) = (Arc::clone(&self), watch.clone());
             hyper::service::service_fn(move |request| Arc::clone(&connection).answer(request, watch.begin()))
@@ -209,6 +210,7 @@ fn builder(limits: &ConnectionLimits) -> auto::Builder<TokioExecutor> {
     builder
         .http1()
         .timer(TokioTimer::new())
+        .max_buf_size(limits::HTTP1_HEAD_MAX)
         // The watch has the finer rule; this one also ends connections that the watch takes for idle.
         .header_read_timeout(limits.idle_timeout.max(limits.header_timeout));
     builder
