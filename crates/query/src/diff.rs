@@ -8,6 +8,7 @@ use crate::{
     Answer, AnswerStats, Control, Engine, NameMode, QueryError, QueryResult, Selection,
     amount::Amount,
     cut::{NodeLimit, Placed, Shape, cut, place, rest_of},
+    cut_stacks::say_cut_stacks,
     flame::{AnswerNames, Rest, Slots, others, whole, whole_numbers},
     merge::{Joined, MergeContext, Rolled, pruning_of, unsymbolised},
     plan::Plan,
@@ -140,6 +141,7 @@ fn compare<T: Amount>(
         plan.stats.cut_value = of_others.fold(0_i64, |sum, (_, value)| sum.saturating_add(*value));
         plan.stats.cut_nodes = cut.left_out;
         plan.stats.unsymbolised_value = whole(unsymbolised(&views[side]), plan.denominator)?;
+        say_cut_stacks(&views[side], plan)?;
         numbers.push(written);
     }
     let mut answer_names = AnswerNames::default();

@@ -4,6 +4,7 @@ use crate::{
     Answer, Control, Engine, NameMode, QueryError, QueryResult, Selection,
     amount::{Amount, divide_rounded},
     cut::{NodeLimit, OTHER, Placed, Shape, cut, place, rest_of},
+    cut_stacks::say_cut_stacks,
     limits,
     merge::{MergeContext, TreeView, unsymbolised, with_tree},
     name_table::NameTable,
@@ -158,6 +159,7 @@ fn finish<T: Amount>(
     let of_others = placed.iter().zip(&selfs).filter(|(one, _)| one.is_other);
     stats.cut_value = of_others.fold(0_i64, |sum, (_, value)| sum.saturating_add(*value));
     stats.unsymbolised_value = whole(unsymbolised(tree), plan.denominator)?;
+    say_cut_stacks(tree, plan)?;
     Ok(FlameTree {
         nodes,
         names: names.texts,

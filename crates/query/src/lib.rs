@@ -14,6 +14,7 @@ mod answer;
 mod cardinality;
 mod counting;
 mod cut;
+mod cut_stacks;
 mod diff;
 mod display;
 mod display_cache;

@@ -26,6 +26,7 @@ pub(crate) struct NameTable {
     /// Place of each name in sorted order.
     ranks: Vec<u32>,
     has_unsymbolised: bool,
+    has_go_runtime: bool,
     text_bytes: u64,
 }
 
@@ -46,6 +47,7 @@ impl NameTable {
         }
         let position = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
         self.has_unsymbolised |= name.unsymbolised;
+        self.has_go_runtime |= name.text.starts_with("runtime.");
         self.text_bytes += (name.text.len() + name.scope.len() + name.file.len()) as u64;
         self.names.push(name);
         let names = &self.names;
@@ -70,6 +72,11 @@ impl NameTable {
     /// Whether some name stands for a frame without one.
     pub fn has_unsymbolised(&self) -> bool {
         self.has_unsymbolised
+    }
+
+    /// Whether some name is of Go's runtime.
+    pub fn has_go_runtime(&self) -> bool {
+        self.has_go_runtime
     }
 
     /// Brings the sorted order up to date after names were added.

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use crate::{
     Answer, Control, Engine, NameMode, QueryError, QueryResult, Selection,
     amount::Amount,
+    cut_stacks::say_cut_stacks,
     flame::whole,
     merge::{MergeContext, TreeView, unsymbolised, with_tree},
     plan::Plan,
@@ -200,6 +201,7 @@ fn top<T: Amount>(tree: &TreeView<'_, T>, plan: &mut Plan<'_>) -> Result<TopTabl
             .then_with(|| left.name.cmp(&right.name))
     });
     plan.stats.unsymbolised_value = whole(unsymbolised(tree), denominator)?;
+    say_cut_stacks(tree, plan)?;
     Ok(TopTable { unit: plan.unit(), total: whole(tree.totals[0], denominator)?, rows })
 }
 
@@ -259,6 +261,7 @@ fn callers<T: Amount>(
     table.callers = sides(tree, callers, denominator)?;
     table.callees = sides(tree, callees, denominator)?;
     plan.stats.unsymbolised_value = whole(unsymbolised(tree), denominator)?;
+    say_cut_stacks(tree, plan)?;
     Ok(table)
 }
 
