@@ -342,6 +342,26 @@ fn c011_pprof_invalid_utf8() {
             assert!(back.string_table.contains(raw), "{way:?}: {:?}", back.string_table);
         }
     }
+    // Who wants to know at once says so.
+    let strict = "/api/v1/push?service=strict&utf8=strict";
+    for (right, index) in [(None, 4), (Some(4), 7)] {
+        if let Some(right) = right {
+            body.string_table[right] = "füü".into();
+        }
+        let refused = server.post(strict, &body.encode_to_vec()).expect(400).json();
+        assert_eq!(refused["field"], format!("string_table[{index}]"), "{refused}");
+        assert!(refused["message"].as_str().unwrap().contains("invalid UTF-8"), "{refused}");
+    }
+    let folded = server.post(&format!("{strict}&format=folded"), b"a;f\xffo 1\n").expect(400).json();
+    assert!(folded["message"].as_str().unwrap().contains("invalid UTF-8"), "{folded}");
+    body.string_table[7] = "ü".into();
+    assert_eq!(
+        server.get("/api/v1/labels/service_name").json()["values"].as_array().unwrap().len(),
+        WAYS.len()
+    );
+    server.post(strict, &body.encode_to_vec()).expect(200);
+    let wrong = server.post("/api/v1/push?service=a&utf8=yes", &body.encode_to_vec()).expect(400).json();
+    assert_eq!(wrong["field"], "utf8");
 }
 
 #[test]
@@ -529,6 +549,22 @@ fn c027_go_stack_cut() {
         let kept: Vec<usize> =
             downloaded(&server, Way::Push).sample.iter().map(|sample| sample.location_id.len()).collect();
         assert!(kept.contains(&130) && kept.contains(&usize::try_from(depth).unwrap()), "{kept:?}");
+        // Every picture and table says so too, and names how much of it that is.
+        let q = encoded("cpu{service_name=\"push\"}");
+        for path in ["flame?", "flame?max_nodes=2&", "top?", "top?names=raw&", "callers?function=runtime.f0&"]
+        {
+            let stats = &server.get(&format!("/api/v1/{path}q={q}")).expect(200).json()["stats"];
+            let notice = stats["notices"][0].as_str().unwrap();
+            assert!(notice.starts_with("stacks of 10 nanoseconds lack their callers"), "{path}: {stats}");
+        }
+        let finished = support::run(&["flame", "--server", &server.url, "cpu{service_name=\"push\"}"]);
+        assert!(finished.stderr.contains("lack their callers"), "{finished:?}");
+        // A stack of another depth with the same first function makes that a root.
+        body.sample.push(Sample { location_id: vec![depth], value: vec![10], label: vec![] });
+        ingest(&server, "name=whole&format=pprof", &body.encode_to_vec()).expect(200);
+        let q = encoded("cpu{service_name=\"whole\"}");
+        let stats = &server.get(&format!("/api/v1/flame?q={q}")).expect(200).json()["stats"];
+        assert_eq!(stats["notices"], serde_json::json!([]), "{stats}");
     }
 }
 

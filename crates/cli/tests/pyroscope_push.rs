@@ -291,6 +291,13 @@ fn c031_delta_label_forces() {
     assert_eq!(label_sets(&server, &["service_name", "__delta__"]), [r#"service_name="a""#]);
 }
 
+/// How many pushes ingest explain says to have been altered for a reason.
+fn told_as_altered(server: &TestServer, reason: &str) -> u64 {
+    let told = server.get("/api/v1/ingest/explain").expect(200).json();
+    let entries = told["altered"].as_array().unwrap().iter().filter(|entry| entry["reason"] == reason);
+    entries.map(|entry| entry["count"].as_u64().unwrap()).sum()
+}
+
 #[test]
 fn c032_sample_rate_odd() {
     let server = TestServer::start(&[]);
@@ -301,6 +308,7 @@ fn c032_sample_rate_odd() {
         assert_eq!(total(&server, CPU, &format!("{{service_name=\"a{number}\"}}")), 20_000_000, "{rate}");
     }
     assert_eq!(metric(&server, "everflame_altered_total{reason=\"parameter_defaulted\"}"), 4.0);
+    assert_eq!(told_as_altered(&server, "parameter_defaulted"), 4);
 }
 
 #[test]
@@ -430,6 +438,7 @@ fn c083_service_name_missing() {
         assert_eq!(total(&server, CPU, &format!("{{service_name=\"{service}\"}}")), 40_000_000);
     }
     assert_eq!(metric(&server, "everflame_altered_total{reason=\"service_name_defaulted\"}"), 4.0);
+    assert_eq!(told_as_altered(&server, "service_name_defaulted"), 4);
 }
 
 #[test]

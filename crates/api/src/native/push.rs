@@ -17,8 +17,8 @@ use crate::{
     profile_words::{PROFEFE_WORDS, TRACE, find},
     push::{
         ALTERED_HEADER, Api, AttachmentRequest, BodyFormat, ClientTime, NameRule, Negatives, PushRequest,
-        SpeedscopeProfile, SpeedscopeRule, StackFormat, TextType, altered_header, check_content_encoding,
-        push_attachment, push_profile,
+        SpeedscopeProfile, SpeedscopeRule, StackFormat, TextType, Utf8, altered_header,
+        check_content_encoding, push_attachment, push_profile,
     },
 };
 
@@ -35,6 +35,7 @@ const KNOWN: &[&str] = &[
     "temporality",
     "time",
     "negative",
+    "utf8",
 ];
 
 /// Keeps one profile; the answer comes when it is on disk.
@@ -70,6 +71,7 @@ pub(super) async fn push(
         client_time,
         temporality: parameters.word("temporality", &TEMPORALITIES)?,
         negatives: parameters.word("negative", &NEGATIVES)?.unwrap_or_default(),
+        utf8: parameters.word("utf8", &UTF8)?.unwrap_or_default(),
         ..PushRequest::pprof(tenant, Api::Native, labels, body)
     };
     let reply = push_profile(&state, request).await?;
@@ -94,6 +96,8 @@ const TEMPORALITIES: [(&str, Temporality); 3] = [
 ];
 
 const NEGATIVES: [(&str, Negatives); 2] = [("drop", Negatives::Drop), ("keep", Negatives::Keep)];
+
+const UTF8: [(&str, Utf8); 2] = [("lossy", Utf8::Lossy), ("strict", Utf8::Strict)];
 
 fn answer(profile: wire::PushedProfile, changes: &Altered) -> NativeResult {
     let body = json(&wire::PushReply { profiles: vec![profile] })?;

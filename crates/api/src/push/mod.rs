@@ -97,6 +97,16 @@ pub enum Negatives {
     Keep,
 }
 
+/// What becomes of names and label values that are no UTF-8 (C011).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Utf8 {
+    /// Their bytes are kept, they are shown with marks and counted.
+    #[default]
+    Lossy,
+    /// The profile is refused.
+    Strict,
+}
+
 /// A profile as an API received it.
 #[derive(Clone, Debug)]
 pub struct PushRequest {
@@ -120,6 +130,8 @@ pub struct PushRequest {
     pub negatives: Negatives,
     /// Names of value columns get `_` for `-`, as the old profiler that sends them means it.
     pub without_dashes: bool,
+    /// What becomes of names that are no UTF-8.
+    pub utf8: Utf8,
     /// What the API itself had to change already.
     pub altered: Altered,
 }
@@ -139,6 +151,7 @@ impl PushRequest {
             temporality: None,
             negatives: Negatives::Drop,
             without_dashes: false,
+            utf8: Utf8::Lossy,
             altered: Altered::default(),
         }
     }
@@ -352,6 +365,7 @@ fn decode_with(
     let mut decoder_limits = limits::decoder();
     decoder_limits.keep_negative = request.negatives == Negatives::Keep;
     decoder_limits.without_dashes = request.without_dashes;
+    decoder_limits.strict_utf8 = request.utf8 == Utf8::Strict;
     let mut tables = None;
     if growth == Growth::Allowed {
         match TableClaim::new(&state.tables) {
