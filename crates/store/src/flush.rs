@@ -7,20 +7,26 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, PoisonError, atomic::Ordering},
+    sync::{
+        Arc, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use block::{AttachmentPart, BlockInput, BlockSummary, Dataset as _, DatasetPart, write_block};
+use futures::{StreamExt as _, stream};
 use object_store::{
     Error as ObjectError, ObjectStore as _, ObjectStoreExt as _, PutMode, PutOptions, PutPayload, path::Path,
 };
 use profile::{Tenant, Timestamp};
+use tokio::sync::Semaphore;
 
 use crate::{
     StoreError,
     blocks::OpenBlock,
     catalogue::{BlockEntry, Edit},
     generation::Generation,
+    limits::{FLUSH_BLOCKS_AT_ONCE, FLUSH_WAITING_BYTES},
     log::file_name,
     partition::{HeadSnapshot, Partition, PushBuffer},
     retention::{BLOCK_FOLDER, remove_blocks},
@@ -29,6 +35,16 @@ use crate::{
 
 /// Length of a day, ns; blocks are cut at UTC midnight (D22).
 const DAY_NANOS: i64 = 86_400_000_000_000;
+
+/// How the blocks of one flush wait for each other.
+struct FlushTurns {
+    /// Held while a block is encoded.
+    encoding: tokio::sync::Mutex<()>,
+    /// A permit for each byte of blocks that are encoded and not written yet; never closed.
+    waiting_bytes: Semaphore,
+    /// The log stays, so there is no use in writing further blocks.
+    has_failed: AtomicBool,
+}
 
 /// What one block is to hold.
 struct BlockPlan {
@@ -98,10 +114,7 @@ impl Shared {
     /// Writes the blocks of a sealed generation and puts them in its place.
     async fn flush_generation(self: &Arc<Self>, generation: Arc<Generation>) -> Result<(), StoreError> {
         let number = generation.number;
-        let mut blocks = Vec::new();
-        for plan in plan(&generation) {
-            blocks.push(self.write_planned(plan).await?);
-        }
+        let blocks = self.write_all(plan(&generation)).await?;
         let tally = self.end_tally(&generation).await?;
         let edit = Edit {
             added: blocks.iter().map(|block| block.entry.clone()).collect(),
@@ -136,11 +149,50 @@ impl Shared {
         .await
     }
 
-    /// Writes one block and opens it.
-    async fn write_planned(self: &Arc<Self>, plan: BlockPlan) -> Result<OpenBlock, StoreError> {
+    /// Writes blocks, several at once: each waits for syncs of its file and its folder, and the system does those of
+    /// several files together. Encoding is work, of which one at a time is enough.
+    async fn write_all(self: &Arc<Self>, plans: Vec<BlockPlan>) -> Result<Vec<OpenBlock>, StoreError> {
+        let turns = FlushTurns {
+            encoding: tokio::sync::Mutex::new(()),
+            waiting_bytes: Semaphore::new(FLUSH_WAITING_BYTES as usize),
+            has_failed: AtomicBool::new(false),
+        };
+        let written: Vec<Result<Option<OpenBlock>, StoreError>> = stream::iter(plans)
+            .map(|plan| self.write_planned(plan, &turns))
+            .buffered(FLUSH_BLOCKS_AT_ONCE)
+            // Not only up to the first error: none may be on its way any more when the next try begins.
+            .collect()
+            .await;
+        written.into_iter().filter_map(Result::transpose).collect()
+    }
+
+    /// Writes one block and opens it; `None` where another one has failed already.
+    async fn write_planned(
+        self: &Arc<Self>,
+        plan: BlockPlan,
+        turns: &FlushTurns,
+    ) -> Result<Option<OpenBlock>, StoreError> {
+        let written = match turns.has_failed.load(Ordering::Relaxed) {
+            true => return Ok(None),
+            false => self.write_block(plan, turns).await,
+        };
+        turns.has_failed.fetch_or(written.is_err(), Ordering::Relaxed);
+        written.map(Some)
+    }
+
+    async fn write_block(
+        self: &Arc<Self>,
+        plan: BlockPlan,
+        turns: &FlushTurns,
+    ) -> Result<OpenBlock, StoreError> {
         let name = format!("{BLOCK_FOLDER}/{}/{:08}-{:020}.block", plan.tenant, plan.day, plan.generation);
         let (generation, tenant) = (plan.generation, plan.tenant.as_str().to_owned());
-        let (bytes, summary) = blocking("writing a block", move || encode(&plan)).await??;
+        let (bytes, summary, _waiting) = {
+            let _turn = turns.encoding.lock().await;
+            let (bytes, summary) = blocking("writing a block", move || encode(&plan)).await??;
+            let size = u32::try_from(bytes.len()).unwrap_or(u32::MAX).min(FLUSH_WAITING_BYTES);
+            (bytes, summary, turns.waiting_bytes.acquire_many(size).await)
+        };
         let path = Path::parse(&name)
             .map_err(|error| StoreError::Io { what: name.clone(), reason: error.to_string() })?;
         let failed = |error: ObjectError| StoreError::Io { what: name.clone(), reason: error.to_string() };

@@ -52,3 +52,9 @@ pub(crate) const AD_HOC_AGE_MAX: Duration = Duration::from_secs(30 * 86_400);
 
 /// How often documents are looked through for those that are too old.
 pub(crate) const DOCUMENTS_INTERVAL: Duration = Duration::from_secs(3600);
+
+/// Blocks of one flush that are written at once, each waiting for a disk that syncs many files in the time of one.
+pub(crate) const FLUSH_BLOCKS_AT_ONCE: usize = 16;
+
+/// Bytes of blocks that are encoded and wait to be written; one that is larger goes alone.
+pub(crate) const FLUSH_WAITING_BYTES: u32 = 16 << 20;

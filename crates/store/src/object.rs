@@ -32,7 +32,7 @@ use crate::disk::{Disk, DiskReader, folder_of};
 pub const TEMPORARY_FOLDER: &str = "tmp";
 
 /// How many deletes of one stream run at once; each waits for a sync of its folder.
-const DELETES_AT_ONCE: usize = 4;
+const DELETES_AT_ONCE: usize = 16;
 
 /// An [`ObjectStore`] over a [`Disk`].
 #[derive(Clone, Debug)]

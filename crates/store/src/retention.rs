@@ -9,7 +9,7 @@
 use std::{io, time::Duration};
 
 use futures::{StreamExt as _, TryStreamExt as _};
-use object_store::{Error as ObjectError, ObjectStore, ObjectStoreExt as _, path::Path};
+use object_store::{Error as ObjectError, ObjectStore, path::Path};
 use profile::Timestamp;
 
 use crate::{
@@ -123,12 +123,10 @@ pub async fn remove_garbage(
         .map(|object| object.location)
         .filter(|location| catalogue.block(location.as_ref()).is_none())
         .filter(|location| !location.as_ref().ends_with(LOST_SUFFIX));
-    let mut removed = Vec::new();
-    for location in unnamed {
-        objects.delete(&location).await.map_err(failed)?;
-        removed.push(location.to_string());
-    }
-    Ok(removed)
+    let unnamed: Vec<_> = unnamed.map(Ok).collect();
+    let removed: Vec<Path> =
+        objects.delete_stream(futures::stream::iter(unnamed).boxed()).try_collect().await.map_err(failed)?;
+    Ok(removed.into_iter().map(String::from).collect())
 }
 
 /// Blocks that an operator has given up: the object is gone, and one with [`LOST_SUFFIX`] behind its name is there.
