@@ -313,6 +313,9 @@ impl From<store::StoreError> for ApiError {
 impl From<query::QueryError> for ApiError {
     fn from(error: query::QueryError) -> Self {
         let message = error.to_string();
+        if error.is_of_dropped_block() {
+            return Self::unavailable(message, limits::RETRY_AFTER_SECONDS);
+        }
         match error {
             query::QueryError::Invalid { field, reason } => Self::invalid(field, reason),
             query::QueryError::Ambiguous { .. } => Self::invalid("profile_type", message),
@@ -342,6 +345,16 @@ mod tests {
         assert_eq!(error.status(), 400);
         assert_eq!(error.ingest_status(), 422);
         assert_eq!(error.to_string(), "gzip: truncated at byte 7");
+    }
+
+    #[test]
+    fn a_block_that_was_dropped_meanwhile_is_503_and_damage_is_500() {
+        let file = || "blocks/a/1.block".to_owned();
+        let dropped = ApiError::from(query::QueryError::from(block::BlockError::Dropped { file: file() }));
+        assert_eq!((dropped.status().as_u16(), dropped.retry_after_seconds), (503, Some(1)));
+        assert!(dropped.to_string().contains("ask again"), "{dropped}");
+        let damaged = block::BlockError::Corrupt { file: file(), section: "rows".into(), reason: "x".into() };
+        assert_eq!(ApiError::from(query::QueryError::from(damaged)).status(), 500);
     }
 
     #[test]

@@ -24,6 +24,12 @@ pub enum BlockError {
         /// Highest version read.
         supported: u32,
     },
+    /// The file went while it was being read, because it was time for it to go.
+    #[error("{file}: dropped by retention while it was being read; ask again")]
+    Dropped {
+        /// File name within the data folder.
+        file: String,
+    },
     /// Reading failed.
     #[error("{file}: {reason}")]
     Io {

@@ -118,7 +118,13 @@ fn a_damaged_section_fails_the_command_too() {
     bytes[10] ^= 0x10;
     std::fs::write(&file, bytes).unwrap();
     let server = TestServer::start_in(data, &[]);
+    let unreadable = || {
+        let text = server.get("/metrics").expect(200).text();
+        text.lines().find_map(|line| line.strip_prefix("everflame_blocks_unreadable ")).unwrap().to_owned()
+    };
+    assert_eq!(unreadable(), "0", "nobody has read it yet");
     let finished = run(&["top", "--server", &server.url, "cpu{service_name=\"app\"}"]);
+    assert_eq!(unreadable(), "1");
     assert_eq!((finished.code, finished.stdout.as_str()), (Some(1), ""), "{finished:?}");
     assert!(finished.stderr.contains("blocks/anonymous/"), "{finished:?}");
 }

@@ -47,6 +47,12 @@ pub enum QueryError {
 }
 
 impl QueryError {
+    /// Whether a block went while it was read: asked again, the question has an answer.
+    #[must_use]
+    pub fn is_of_dropped_block(&self) -> bool {
+        matches!(self, Self::Block(block::BlockError::Dropped { .. }))
+    }
+
     /// An [`QueryError::Invalid`].
     pub(crate) fn invalid(field: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::Invalid { field: field.into(), reason: reason.into() }

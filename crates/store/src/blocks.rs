@@ -9,7 +9,9 @@ use std::{
     },
 };
 
-use block::{Block, BlockDataset, BlockError, ReadAt};
+use block::{
+    Block, BlockDataset, BlockError, Dataset, DatasetId, Pick, ProfileMeta, ReadAt, Rows, Series, Symbols,
+};
 use object_store::path::Path;
 use profile::{ProfileId, Tenant, TimeRange, Timestamp};
 
@@ -134,6 +136,8 @@ pub(crate) struct OpenBlock {
     block: Result<Arc<Block>, BlockError>,
     /// Whether it was said that it cannot be read.
     is_reported: AtomicBool,
+    /// Whether retention has taken it out of the catalogue: its object goes, and whoever still reads it may fail.
+    is_dropped: AtomicBool,
 }
 
 impl OpenBlock {
@@ -143,7 +147,12 @@ impl OpenBlock {
             Ok(file) => Block::open(Arc::new(file)),
             Err(error) => Err(BlockError::Io { file: entry.name.clone(), reason: error.to_string() }),
         };
-        let mut open = Self { entry, block: opened, is_reported: AtomicBool::new(false) };
+        let mut open = Self {
+            entry,
+            block: opened,
+            is_reported: AtomicBool::new(false),
+            is_dropped: AtomicBool::new(false),
+        };
         if let Err(error) = &open.block {
             open.block = Err(open.unreadable(error.clone()));
         }
@@ -160,9 +169,18 @@ impl OpenBlock {
         self.is_reported.load(Ordering::Relaxed)
     }
 
-    /// Reports the first error of this block, and says with each what can be done about it.
-    fn unreadable(&self, error: BlockError) -> BlockError {
+    /// To be called before the object goes.
+    pub(crate) fn set_dropped(&self) {
+        self.is_dropped.store(true, Ordering::Release);
+    }
+
+    /// Reports the first error of this block, and says with each what can be done about it. A block that was dropped is
+    /// not damaged.
+    pub(crate) fn unreadable(&self, error: BlockError) -> BlockError {
         let name = &self.entry.name;
+        if self.is_dropped.load(Ordering::Acquire) {
+            return BlockError::Dropped { file: name.clone() };
+        }
         let way_out = format!(
             "; every query that touches it is refused until it is restored from a copy, or given up by naming it \
              {name}{LOST_SUFFIX} (an empty file of that name will do); then start again"
@@ -190,6 +208,73 @@ impl OpenBlock {
         }
         let Ok(block) = &self.block else { return false };
         block.contains(id).map_err(|error| self.unreadable(error)).unwrap_or(false)
+    }
+}
+
+/// A block's dataset whose block hears of what turns out not to be readable: rows and symbols are read when they are
+/// needed, long after the block was opened.
+pub(crate) struct HeardDataset {
+    open: Arc<OpenBlock>,
+    dataset: Arc<BlockDataset>,
+}
+
+impl HeardDataset {
+    pub(crate) fn new(open: &Arc<OpenBlock>, dataset: Arc<BlockDataset>) -> Self {
+        Self { open: Arc::clone(open), dataset }
+    }
+
+    fn heard<T>(&self, read: Result<T, BlockError>) -> Result<T, BlockError> {
+        read.map_err(|error| self.open.unreadable(error))
+    }
+}
+
+impl Dataset for HeardDataset {
+    fn id(&self) -> DatasetId {
+        self.dataset.id()
+    }
+
+    fn service(&self) -> &str {
+        self.dataset.service()
+    }
+
+    fn series_count(&self) -> u32 {
+        self.dataset.series_count()
+    }
+
+    fn series(&self, position: u32) -> &Series {
+        self.dataset.series(position)
+    }
+
+    fn profile_count(&self) -> u32 {
+        self.dataset.profile_count()
+    }
+
+    fn profile(&self, position: u32) -> &ProfileMeta {
+        self.dataset.profile(position)
+    }
+
+    fn symbols(&self) -> Result<Arc<dyn Symbols + '_>, BlockError> {
+        self.heard(self.dataset.symbols())
+    }
+
+    fn add_values(&self, picks: &[Pick], sums: &mut [i64]) -> Result<u64, BlockError> {
+        self.heard(self.dataset.add_values(picks, sums))
+    }
+
+    fn rows(&self, profile: u32, rows: &mut Rows) -> Result<u64, BlockError> {
+        self.heard(self.dataset.rows(profile, rows))
+    }
+
+    fn symbol_bytes(&self) -> u64 {
+        self.dataset.symbol_bytes()
+    }
+
+    fn row_bytes(&self, profile: u32) -> u64 {
+        self.dataset.row_bytes(profile)
+    }
+
+    fn is_in_file(&self) -> bool {
+        self.dataset.is_in_file()
     }
 }
 
@@ -279,8 +364,90 @@ impl CacheState {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use profile::{LabelSet, Temporality};
+
     use super::*;
-    use crate::disk::{Disk, LocalDisk};
+    use crate::{
+        NewProfile, Store, StoreOptions, View,
+        disk::{Disk, LocalDisk},
+    };
+
+    /// A store whose two days are in a block each, the first one's name, and a view of both.
+    async fn two_blocks(folder: &std::path::Path) -> (Arc<Store>, String, View) {
+        let options = StoreOptions {
+            data_dir: folder.to_owned(),
+            retention_bytes: 0,
+            retention: None,
+            free_bytes_min: 0,
+            flush_interval: Duration::from_secs(3600),
+            flush_bytes: 1 << 40,
+        };
+        let store = Store::open(options).await.unwrap();
+        for day in [20_000, 20_001] {
+            let mut decoder = formats::Decoder::new();
+            let measure = formats::Measure::plain("cpu", "nanoseconds");
+            let (profile, _) = decoder.folded(b"main;work 5", measure, &formats::Limits::default()).unwrap();
+            let accepted = store.push(&NewProfile {
+                tenant: &Tenant::anonymous(),
+                labels: LabelSet::from_pairs([("service_name", "a")]).unwrap(),
+                name: "process_cpu",
+                temporality: Temporality::Delta,
+                profile,
+                digest_bytes: b"body",
+                time: Timestamp(day * 86_400_000_000_000),
+                time_is_stated: true,
+                id: None,
+            });
+            store.durable(accepted.unwrap().ticket).await.unwrap();
+        }
+        store.flush().await.unwrap();
+        let first = store.shared().published().blocks[0].entry.name.clone();
+        let view = store.view(&Tenant::anonymous(), TimeRange::ALL);
+        assert_eq!((view.datasets.len(), view.unreadable.len()), (2, 0));
+        (store, first, view)
+    }
+
+    /// Another query may have needed its place among the open files, and then there is no way back to it.
+    #[tokio::test]
+    async fn a_block_that_retention_drops_while_it_is_read_says_so_and_is_no_damage() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, first, view) = two_blocks(folder.path()).await;
+        let before = store.shared().published();
+        store.shared().drop_blocks(std::slice::from_ref(&first)).await.unwrap();
+        store.shared().files.close(&first);
+        for error in [
+            view.datasets[0].rows(0, &mut Rows::default()).unwrap_err(),
+            view.datasets[0].symbols().err().unwrap(),
+            store.shared().cache.datasets(&before.blocks[0], TimeRange::ALL).err().unwrap(),
+        ] {
+            assert!(matches!(&error, BlockError::Dropped { file } if *file == first), "{error}");
+        }
+        view.datasets[1].rows(0, &mut Rows::default()).unwrap();
+        assert_eq!((store.stats().blocks, store.stats().blocks_unreadable), (1, 0));
+        let view = store.view(&Tenant::anonymous(), TimeRange::ALL);
+        assert_eq!((view.datasets.len(), view.unreadable.len()), (1, 0));
+    }
+
+    #[tokio::test]
+    async fn damage_that_a_query_finds_is_counted_once_for_its_block() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, first, view) = two_blocks(folder.path()).await;
+        let path = folder.path().join(&first);
+        let length = std::fs::metadata(&path).unwrap().len();
+        std::fs::write(&path, vec![0xa5; usize::try_from(length).unwrap()]).unwrap();
+        assert_eq!(store.stats().blocks_unreadable, 0, "nobody has read rows yet");
+        for error in [
+            view.datasets[0].rows(0, &mut Rows::default()).unwrap_err(),
+            view.datasets[0].symbols().err().unwrap(),
+        ] {
+            assert!(matches!(error, BlockError::Corrupt { .. }), "{error}");
+            assert!(error.to_string().contains(".lost"), "it says what can be done: {error}");
+            assert_eq!(store.stats().blocks_unreadable, 1);
+        }
+        view.datasets[1].rows(0, &mut Rows::default()).unwrap();
+    }
 
     #[test]
     fn any_number_of_files_is_read_with_few_open() {

@@ -235,6 +235,12 @@ impl Shared {
         }
         let edit = Edit { removed: names.to_vec(), ..Edit::default() };
         self.catalogue.lock().await.append(&edit).await?;
+        // Views of a moment ago still have them.
+        let gone = self.published();
+        gone.blocks
+            .iter()
+            .filter(|block| names.contains(&block.entry.name))
+            .for_each(|block| block.set_dropped());
         self.publish(|old| Published {
             live: Arc::clone(&old.live),
             sealed: old.sealed.clone(),

@@ -344,6 +344,12 @@ impl Store {
         kept
     }
 
+    /// What is behind it, for tests of its parts.
+    #[cfg(test)]
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
     /// Whether pushes are taken.
     #[must_use]
     pub fn state(&self) -> StoreState {

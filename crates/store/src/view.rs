@@ -5,7 +5,7 @@ use std::sync::Arc;
 use block::{BlockError, Dataset};
 use profile::{ProfileId, Tenant, TimeRange, Timestamp};
 
-use crate::{Attachment, StoreError, store::Shared};
+use crate::{Attachment, StoreError, blocks::HeardDataset, store::Shared};
 
 /// A tenant's data at one instant.
 #[derive(Clone)]
@@ -24,8 +24,11 @@ impl Shared {
         for open in published.blocks.iter().filter(|open| open.entry.touches(tenant, range)) {
             match self.cache.datasets(open, range) {
                 Ok(datasets) => {
-                    view.datasets.extend(datasets.into_iter().map(|dataset| dataset as Arc<dyn Dataset>));
+                    let heard = datasets.into_iter().map(|dataset| HeardDataset::new(open, dataset));
+                    view.datasets.extend(heard.map(|dataset| Arc::new(dataset) as Arc<dyn Dataset>));
                 }
+                // A view of a moment later would not have it either.
+                Err(BlockError::Dropped { .. }) => {}
                 Err(error) => {
                     view.unreadable.push(error);
                 }
@@ -60,7 +63,8 @@ impl Shared {
         let published = self.published();
         let mut found = Vec::new();
         for open in published.blocks.iter().filter(|open| open.entry.touches(tenant, range)) {
-            found.extend(open.block()?.attachments()?.into_iter().map(|attachment| Attachment {
+            let attachments = open.block()?.attachments().map_err(|error| open.unreadable(error))?;
+            found.extend(attachments.into_iter().map(|attachment| Attachment {
                 id: attachment.id,
                 labels: attachment.labels,
                 kind: attachment.kind,
@@ -100,7 +104,7 @@ impl Shared {
             }
         }
         for open in published.blocks.iter().filter(|open| open.entry.tenant == tenant.as_str()) {
-            if let Some(body) = open.block()?.attachment_body(id)? {
+            if let Some(body) = open.block()?.attachment_body(id).map_err(|error| open.unreadable(error))? {
                 return Ok(Some(body));
             }
         }
