@@ -5,12 +5,13 @@ use profile::{LabelSet, ProfileId, Timestamp};
 use crate::{
     AttachmentPart, BlockAttachment, BlockError,
     cursor::{Cursor, Malformed, put_bytes, put_signed, put_varint},
-    section::{Compression, Section, SectionKind},
+    section::{Packing, Section, SectionKind},
 };
 
 /// Writes list and bodies, sorted by time and id.
 pub(crate) fn put_attachments(
     attachments: &[AttachmentPart<'_>],
+    packing: &mut Packing,
     out: &mut Vec<u8>,
 ) -> Result<[Section; 2], BlockError> {
     let mut sorted: Vec<&AttachmentPart<'_>> = attachments.iter().collect();
@@ -30,8 +31,8 @@ pub(crate) fn put_attachments(
         put_varint(&mut list, attachment.body.len() as u64);
         bodies.extend_from_slice(attachment.body);
     }
-    let list = Section::write(SectionKind::Attachments, &list, Compression::Zstd, out)?;
-    let bodies = Section::write(SectionKind::AttachmentBodies, &bodies, Compression::Zstd, out)?;
+    let list = Section::write(SectionKind::Attachments, &list, Some(&mut *packing), out)?;
+    let bodies = Section::write(SectionKind::AttachmentBodies, &bodies, Some(packing), out)?;
     Ok([list, bodies])
 }
 

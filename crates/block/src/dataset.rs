@@ -129,6 +129,23 @@ pub struct Frame<'a> {
     pub address: u64,
 }
 
+/// A frame as stored; texts are string ids. The order of fields is the order of frames in a block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StoredFrame {
+    /// Raw name.
+    pub name: u32,
+    /// Source file.
+    pub file: u32,
+    /// For frames without a name: file of the mapping.
+    pub mapping_file: u32,
+    /// For frames without a name: build id of the mapping.
+    pub build_id: u32,
+    /// For frames without a name: address, as in [`Frame`].
+    pub address: u64,
+    /// Linker name.
+    pub system_name: u32,
+}
+
 /// A location as stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StoredLocation {
@@ -240,7 +257,19 @@ pub trait Symbols: Send + Sync {
     /// A function node.
     fn function_node(&self, id: u32) -> FunctionNode;
     /// A frame.
-    fn frame(&self, id: u32) -> Frame<'_>;
+    fn stored_frame(&self, id: u32) -> StoredFrame;
+    /// A frame with its texts.
+    fn frame(&self, id: u32) -> Frame<'_> {
+        let frame = self.stored_frame(id);
+        Frame {
+            name: self.string(frame.name),
+            system_name: self.string(frame.system_name),
+            file: self.string(frame.file),
+            mapping_file: self.string(frame.mapping_file),
+            build_id: self.string(frame.build_id),
+            address: frame.address,
+        }
+    }
     /// A location.
     fn location(&self, id: u32) -> StoredLocation;
     /// A line.

@@ -20,7 +20,7 @@ use crate::{
     AttachmentPart, Block, BlockError, BlockInput, Dataset, DatasetPart, MemoryFile, NONE, Pick, ReadAt,
     Rows,
     footer::Footer,
-    section::{Compression, Section, SectionKind},
+    section::{Packing, Section, SectionKind},
     support::{NOON, Random, varied_dataset},
     write_block,
 };
@@ -283,6 +283,7 @@ fn sealed_again(source: &dyn ReadAt, random: &mut Random) -> Vec<u8> {
     let mut lists: Vec<&mut Vec<Section>> = lists.chain([&mut footer.sections]).collect();
     let chosen = random.below(lists.iter().map(|list| list.len() as u64).sum::<u64>() + 4);
     let mut number = 0;
+    let mut packing = Packing::new().unwrap();
     for section in lists.iter_mut().flat_map(|list| list.iter_mut()) {
         let mut raw = section.read_all(source).unwrap();
         if number == chosen {
@@ -290,8 +291,8 @@ fn sealed_again(source: &dyn ReadAt, random: &mut Random) -> Vec<u8> {
         }
         number += 1;
         let is_packed = matches!(section.kind, SectionKind::Rows | SectionKind::Digests);
-        let compression = if is_packed { Compression::None } else { Compression::Zstd };
-        *section = Section::write(section.kind, &raw, compression, &mut out).unwrap();
+        let packing = (!is_packed).then_some(&mut packing);
+        *section = Section::write(section.kind, &raw, packing, &mut out).unwrap();
     }
     if chosen >= number {
         let position = random.below(footer.datasets.len() as u64) as usize;

@@ -29,12 +29,14 @@ mod source;
 mod support;
 mod symbols;
 mod tables;
+mod text_order;
 mod writer;
 
 pub use content::{AttachmentPart, BlockAttachment, BlockInput, BlockSummary, DatasetPart};
 pub use dataset::{
     Dataset, DatasetId, Frame, FunctionNode, LabelPair, NONE, Node, Pick, ProfileMeta, Rows, Series,
-    StoredFunction, StoredHeader, StoredLabelValue, StoredLine, StoredLocation, StoredMapping, Symbols,
+    StoredFrame, StoredFunction, StoredHeader, StoredLabelValue, StoredLine, StoredLocation, StoredMapping,
+    Symbols,
 };
 pub use error::BlockError;
 pub use reader::{Block, BlockDataset};

@@ -10,7 +10,7 @@ use profile::{ProfileId, Tenant, TimeRange};
 
 use crate::{
     BlockAttachment, BlockError, BlockSummary, Dataset, DatasetId, Pick, ProfileMeta, ReadAt, Rows, Series,
-    Symbols,
+    StoredFrame, Symbols,
     attachments::read_attachments,
     cursor::Malformed,
     footer::{DatasetEntry, Footer},
@@ -18,7 +18,7 @@ use crate::{
     profiles::{ProfileTable, RowLengths, read_row_labels, read_row_links, read_row_times, read_series},
     rows::PackedRows,
     section::{Section, SectionKind, corrupt},
-    symbols::{BlockSymbols, FrameIds},
+    symbols::BlockSymbols,
     writer::digest_key,
 };
 
@@ -488,7 +488,7 @@ impl Dataset for BlockDataset {
             + table(counts.strings, size_of::<u32>())
             + table(counts.nodes, size_of::<crate::Node>())
             + table(counts.function_nodes, size_of::<crate::FunctionNode>())
-            + table(counts.frames, size_of::<FrameIds>())
+            + table(counts.frames, size_of::<StoredFrame>())
             + table(counts.mappings, size_of::<crate::StoredMapping>())
             + table(counts.functions, size_of::<crate::StoredFunction>())
             + table(counts.locations, size_of::<crate::StoredLocation>())

@@ -10,12 +10,13 @@
 
 use std::borrow::Cow;
 
-use foldhash::{HashMap, HashMapExt as _, HashSet, HashSetExt as _};
+use foldhash::{HashMap, HashSet, HashSetExt as _};
 
 use crate::{
-    FunctionNode, LabelPair, NONE, Node, StoredFunction, StoredHeader, StoredLabelValue, StoredLine,
-    StoredLocation, StoredMapping, Symbols,
-    symbols::{BlockSymbols, FrameIds},
+    FunctionNode, LabelPair, NONE, Node, StoredFrame, StoredFunction, StoredHeader, StoredLabelValue,
+    StoredLine, StoredLocation, StoredMapping, Symbols,
+    symbols::BlockSymbols,
+    text_order::{Text, sort_texts},
 };
 
 /// Which ids of a dataset are used: filled row by row, then closed over everything that they point to.
@@ -73,12 +74,10 @@ pub(crate) fn renumber(symbols: &dyn Symbols, mut used: Used) -> Renumbered {
     }
     code.mappings.sort_unstable();
     code.mappings.dedup();
-    let frames: Vec<(u32, crate::Frame<'_>)> =
-        ids(&old_nodes.frames).map(|frame| (frame, symbols.frame(frame))).collect();
-    let strings = Strings::collect(symbols, &used, &code, &frames);
-
+    let frames: Vec<(u32, StoredFrame)> =
+        ids(&old_nodes.frames).map(|frame| (frame, symbols.stored_frame(frame))).collect();
     let mut new = BlockSymbols::default();
-    strings.write(&mut new);
+    let strings = number_strings(symbols, &used_strings(symbols, &used, &code, &frames), &mut new);
     let mappings = number_mappings(symbols, &code, &strings, &mut new);
     let functions = number_functions(symbols, &code, &strings, &mut new);
     let locations = number_locations(symbols, &old_nodes, &mappings, &functions, &mut new);
@@ -169,154 +168,137 @@ impl OldCode {
                 mappings.push(location.mapping);
             }
             for line in 0..location.lines_length {
-                functions.push(symbols.line(location.lines_start + line).function);
+                mark(&mut functions, symbols.line(location.lines_start + line).function);
             }
         }
-        functions.sort_unstable();
-        functions.dedup();
         mappings.sort_unstable();
         mappings.dedup();
-        Self { functions, mappings }
+        Self { functions: ids(&functions).collect(), mappings }
     }
 }
 
-/// All used strings by content; an id is the rank.
-struct Strings<'a> {
-    sorted: Vec<Cow<'a, [u8]>>,
-    rank_of_id: HashMap<u32, u32>,
-    rank_of_text: HashMap<Cow<'a, [u8]>, u32>,
+/// Marks the strings that anything used points to, and the empty one.
+fn used_strings(
+    symbols: &dyn Symbols,
+    used: &Used,
+    code: &OldCode,
+    frames: &[(u32, StoredFrame)],
+) -> Vec<bool> {
+    let mut marks = vec![true];
+    let mut mark_all = |ids: &[u32]| ids.iter().for_each(|&id| mark(&mut marks, id));
+    for &function in &code.functions {
+        let function = symbols.function(function);
+        mark_all(&[function.name, function.system_name, function.file]);
+    }
+    for &mapping in &code.mappings {
+        let mapping = symbols.mapping(mapping);
+        mark_all(&[mapping.file, mapping.build_id]);
+    }
+    for (_, frame) in frames {
+        mark_all(&[frame.name, frame.system_name, frame.file, frame.mapping_file, frame.build_id]);
+    }
+    for label_set in ids(&used.label_sets) {
+        for pair in symbols.label_set(label_set).iter() {
+            let (StoredLabelValue::Text(value) | StoredLabelValue::Number { unit: value, .. }) = pair.value;
+            mark_all(&[pair.key, value]);
+        }
+    }
+    for &header in &used.headers {
+        let header = symbols.header(header);
+        mark_all(&header.comments);
+        mark_all(&[header.default_sample_type, header.drop_frames, header.keep_frames, header.doc_url]);
+    }
+    marks
 }
 
-impl<'a> Strings<'a> {
-    fn collect(
-        symbols: &'a dyn Symbols,
-        used: &Used,
-        code: &OldCode,
-        frames: &[(u32, crate::Frame<'a>)],
-    ) -> Self {
-        let mut old = vec![];
-        for &function in &code.functions {
-            let function = symbols.function(function);
-            old.extend([function.name, function.system_name, function.file]);
-        }
-        for &mapping in &code.mappings {
-            let mapping = symbols.mapping(mapping);
-            old.extend([mapping.file, mapping.build_id]);
-        }
-        for label_set in ids(&used.label_sets) {
-            for pair in symbols.label_set(label_set).iter() {
-                let (StoredLabelValue::Text(value) | StoredLabelValue::Number { unit: value, .. }) =
-                    pair.value;
-                old.extend([pair.key, value]);
-            }
-        }
-        for &header in &used.headers {
-            let header = symbols.header(header);
-            old.extend_from_slice(&header.comments);
-            old.extend([header.default_sample_type, header.drop_frames, header.keep_frames, header.doc_url]);
-        }
-        old.sort_unstable();
-        old.dedup();
-        let mut rank_of_text: HashMap<Cow<'a, [u8]>, u32> = HashMap::with_capacity(old.len());
-        rank_of_text.insert(Cow::Borrowed(b""), 0);
-        for &id in &old {
-            rank_of_text.insert(symbols.string(id), 0);
-        }
-        for (_, frame) in frames {
-            for text in [&frame.name, &frame.system_name, &frame.file, &frame.mapping_file, &frame.build_id] {
-                if !rank_of_text.contains_key(text) {
-                    rank_of_text.insert(text.clone(), 0);
-                }
-            }
-        }
-        let mut sorted: Vec<Cow<'a, [u8]>> = rank_of_text.keys().cloned().collect();
-        sorted.sort_unstable();
-        for (rank, text) in (0..).zip(&sorted) {
-            if let Some(known) = rank_of_text.get_mut(text) {
-                *known = rank;
-            }
-        }
-        let rank_of_id = old.iter().map(|&id| (id, rank_of_text[&symbols.string(id)])).collect();
-        Self { sorted, rank_of_id, rank_of_text }
-    }
-
-    fn write(&self, new: &mut BlockSymbols) {
-        for text in &self.sorted {
-            new.text.extend_from_slice(text);
+/// Used strings by content, each once: a new id is the rank. Returns new ids by old ids.
+fn number_strings(symbols: &dyn Symbols, used: &[bool], new: &mut BlockSymbols) -> Vec<u32> {
+    let texts: Vec<(u32, Cow<'_, [u8]>)> = ids(used).map(|id| (id, symbols.string(id))).collect();
+    let mut sorted: Vec<Text<'_>> = texts.iter().map(|(id, text)| Text::new(text, *id)).collect();
+    sort_texts(&mut sorted);
+    let mut of_old = vec![NONE; used.len()];
+    let mut last: Option<&[u8]> = None;
+    for text in sorted {
+        if last != Some(text.bytes) {
+            new.text.extend_from_slice(text.bytes);
             new.string_ends.push(u32::try_from(new.text.len()).unwrap_or(u32::MAX));
+            last = Some(text.bytes);
         }
+        of_old[text.id as usize] = u32::try_from(new.string_ends.len() - 1).unwrap_or(u32::MAX);
     }
-
-    /// New id of an old one.
-    fn id(&self, old: u32) -> u32 {
-        self.rank_of_id[&old]
-    }
-
-    /// New id of a text.
-    fn text(&self, text: &[u8]) -> u32 {
-        self.rank_of_text.get(text).copied().unwrap_or(0)
-    }
+    of_old
 }
 
+/// New mapping ids by old ids.
 fn number_mappings(
     symbols: &dyn Symbols,
     code: &OldCode,
-    strings: &Strings<'_>,
+    strings: &[u32],
     new: &mut BlockSymbols,
-) -> HashMap<u32, u32> {
+) -> Vec<u32> {
     for &mapping in &code.mappings {
         let old = symbols.mapping(mapping);
-        let (file, build_id) = (strings.id(old.file), strings.id(old.build_id));
+        let (file, build_id) = (strings[old.file as usize], strings[old.build_id as usize]);
         new.mappings.push(StoredMapping { file, build_id, ..old });
     }
-    code.mappings.iter().copied().zip(0..).collect()
+    inverse(&code.mappings, length_of(&code.mappings))
 }
 
+/// New function ids by old ids.
 fn number_functions(
     symbols: &dyn Symbols,
     code: &OldCode,
-    strings: &Strings<'_>,
+    strings: &[u32],
     new: &mut BlockSymbols,
-) -> HashMap<u32, u32> {
+) -> Vec<u32> {
     let mut sorted: Vec<((u32, u32, u32, i64), u32)> = Vec::with_capacity(code.functions.len());
     for &function in &code.functions {
         let old = symbols.function(function);
-        let key = (strings.id(old.name), strings.id(old.file), strings.id(old.system_name), old.start_line);
+        let string = |id: u32| strings[id as usize];
+        let key = (string(old.name), string(old.file), string(old.system_name), old.start_line);
         sorted.push((key, function));
     }
     sorted.sort_unstable();
-    for &((name, file, system_name, start_line), _) in &sorted {
+    let mut of_old = vec![NONE; length_of(&code.functions)];
+    for (id, &((name, file, system_name, start_line), old)) in (0..).zip(&sorted) {
+        of_old[old as usize] = id;
         new.functions.push(StoredFunction { name, system_name, file, start_line });
     }
-    sorted.iter().map(|&(_, old)| old).zip(0..).collect()
+    of_old
+}
+
+/// Length of a table that has place for all of some ascending ids.
+fn length_of(ids: &[u32]) -> usize {
+    ids.last().map_or(0, |&last| last as usize + 1)
 }
 
 /// New location ids by old ids.
 fn number_locations(
     symbols: &dyn Symbols,
     nodes: &OldNodes,
-    mappings: &HashMap<u32, u32>,
-    functions: &HashMap<u32, u32>,
+    mappings: &[u32],
+    functions: &[u32],
     new: &mut BlockSymbols,
 ) -> Vec<u32> {
     let mut sorted = Vec::with_capacity(nodes.locations.len());
     for &old in &nodes.locations {
         let location = symbols.location(old);
         let first = (location.lines_length > 0).then(|| symbols.line(location.lines_start));
-        let key = first.map_or((NONE, 0, 0), |line| (functions[&line.function], line.line, line.column));
+        let key =
+            first.map_or((NONE, 0, 0), |line| (functions[line.function as usize], line.line, line.column));
         sorted.push((key, location.address, old));
     }
     sorted.sort_unstable();
-    let mut of_old = vec![NONE; nodes.locations.last().map_or(0, |&last| last as usize + 1)];
+    let mut of_old = vec![NONE; length_of(&nodes.locations)];
     for (id, &(_, _, old)) in (0..).zip(&sorted) {
         of_old[old as usize] = id;
         let old = symbols.location(old);
         let lines_start = u32::try_from(new.lines.len()).unwrap_or(u32::MAX);
         for line in 0..old.lines_length {
             let line = symbols.line(old.lines_start + line);
-            new.lines.push(StoredLine { function: functions[&line.function], ..line });
+            new.lines.push(StoredLine { function: functions[line.function as usize], ..line });
         }
-        let mapping = if old.mapping == NONE { NONE } else { mappings[&old.mapping] };
+        let mapping = if old.mapping == NONE { NONE } else { mappings[old.mapping as usize] };
         new.locations.push(StoredLocation { mapping, lines_start, ..old });
     }
     of_old
@@ -324,23 +306,26 @@ fn number_locations(
 
 /// New frame ids by old ids.
 fn number_frames(
-    frames: &[(u32, crate::Frame<'_>)],
+    frames: &[(u32, StoredFrame)],
     frame_count: usize,
-    strings: &Strings<'_>,
+    strings: &[u32],
     new: &mut BlockSymbols,
 ) -> Vec<u32> {
-    let mut sorted: Vec<(FrameIds, u32)> = Vec::with_capacity(frames.len());
-    for (old, frame) in frames {
-        let has_name = !frame.name.is_empty();
-        let ids = FrameIds {
-            name: strings.text(&frame.name),
-            system_name: strings.text(&frame.system_name),
-            file: strings.text(&frame.file),
-            mapping_file: if has_name { 0 } else { strings.text(&frame.mapping_file) },
-            build_id: if has_name { 0 } else { strings.text(&frame.build_id) },
-            address: if has_name { 0 } else { frame.address },
+    let mut sorted: Vec<(StoredFrame, u32)> = Vec::with_capacity(frames.len());
+    for &(old, frame) in frames {
+        let string = |id: u32| strings[id as usize];
+        // The empty string is the first one here as there.
+        let name = string(frame.name);
+        let of_nameless = |value| if name == 0 { value } else { 0 };
+        let frame = StoredFrame {
+            name,
+            system_name: string(frame.system_name),
+            file: string(frame.file),
+            mapping_file: of_nameless(string(frame.mapping_file)),
+            build_id: of_nameless(string(frame.build_id)),
+            address: if name == 0 { frame.address } else { 0 },
         };
-        sorted.push((ids, *old));
+        sorted.push((frame, old));
     }
     sorted.sort_unstable();
     let mut of_old = vec![NONE; frame_count];
@@ -439,7 +424,7 @@ fn inverse(order: &[u32], length: usize) -> Vec<u32> {
 fn number_label_sets(
     symbols: &dyn Symbols,
     used: &[bool],
-    strings: &Strings<'_>,
+    strings: &[u32],
     new: &mut BlockSymbols,
 ) -> Vec<u32> {
     let mut of_old = vec![NONE; used.len()];
@@ -447,12 +432,12 @@ fn number_label_sets(
         of_old[old as usize] = id;
         for pair in symbols.label_set(old).iter() {
             let value = match pair.value {
-                StoredLabelValue::Text(text) => StoredLabelValue::Text(strings.id(text)),
+                StoredLabelValue::Text(text) => StoredLabelValue::Text(strings[text as usize]),
                 StoredLabelValue::Number { value, unit } => {
-                    StoredLabelValue::Number { value, unit: strings.id(unit) }
+                    StoredLabelValue::Number { value, unit: strings[unit as usize] }
                 }
             };
-            new.label_pairs.push(LabelPair { key: strings.id(pair.key), value });
+            new.label_pairs.push(LabelPair { key: strings[pair.key as usize], value });
         }
         new.label_set_ends.push(u32::try_from(new.label_pairs.len()).unwrap_or(u32::MAX));
     }
@@ -465,20 +450,20 @@ fn number_label_sets(
 fn number_headers(
     symbols: &dyn Symbols,
     used: &[u32],
-    strings: &Strings<'_>,
-    mappings: &HashMap<u32, u32>,
+    strings: &[u32],
+    mappings: &[u32],
     new: &mut BlockSymbols,
 ) -> HashMap<u32, u32> {
     for &header in used {
         let old = symbols.header(header);
         new.headers.push(StoredHeader {
-            comments: old.comments.iter().map(|&comment| strings.id(comment)).collect(),
-            default_sample_type: strings.id(old.default_sample_type),
-            drop_frames: strings.id(old.drop_frames),
-            keep_frames: strings.id(old.keep_frames),
-            doc_url: strings.id(old.doc_url),
+            comments: old.comments.iter().map(|&comment| strings[comment as usize]).collect(),
+            default_sample_type: strings[old.default_sample_type as usize],
+            drop_frames: strings[old.drop_frames as usize],
+            keep_frames: strings[old.keep_frames as usize],
+            doc_url: strings[old.doc_url as usize],
             has_period_type: old.has_period_type,
-            mappings: old.mappings.iter().map(|mapping| mappings[mapping]).collect(),
+            mappings: old.mappings.iter().map(|mapping| mappings[*mapping as usize]).collect(),
         });
     }
     used.iter().copied().zip(0..).collect()

@@ -109,26 +109,45 @@ pub(crate) struct Section {
     pub chunks: Vec<Chunk>,
 }
 
-/// Whether a section's chunks are compressed where that makes them smaller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Compression {
-    /// No: the bytes are packed already, and reading them is the hot path.
-    None,
-    /// By zstd.
-    Zstd,
+/// Makes chunks smaller by zstd. One is made for a whole block: what it keeps from one chunk to the next costs more to
+/// set up than most chunks cost to compress.
+pub(crate) struct Packing {
+    compressor: zstd::bulk::Compressor<'static>,
+    packed: Vec<u8>,
 }
 
+impl Packing {
+    pub(crate) fn new() -> Result<Self, BlockError> {
+        let compressor = zstd::bulk::Compressor::new(ZSTD_LEVEL).map_err(too_large)?;
+        Ok(Self { compressor, packed: Vec::new() })
+    }
+
+    /// The chunk in fewer bytes; `None` where it does not get smaller.
+    fn pack(&mut self, raw: &[u8]) -> Result<Option<&[u8]>, BlockError> {
+        if raw.len() <= PACKED_BYTES_MIN {
+            return Ok(None);
+        }
+        self.packed.clear();
+        self.packed.reserve(zstd::zstd_safe::compress_bound(raw.len()));
+        self.compressor.compress_to_buffer(raw, &mut self.packed).map_err(too_large)?;
+        Ok((self.packed.len() < raw.len()).then_some(self.packed.as_slice()))
+    }
+}
+
+/// A frame of zstd has nine bytes beside what it holds; shorter chunks cannot get smaller.
+const PACKED_BYTES_MIN: usize = 9;
+
 impl Section {
-    /// Appends a section to the file, cut into chunks of [`CHUNK_BYTES`].
+    /// Appends a section to the file, cut into chunks of [`CHUNK_BYTES`], which are packed where a packing is given.
     pub(crate) fn write(
         kind: SectionKind,
         bytes: &[u8],
-        compression: Compression,
+        mut packing: Option<&mut Packing>,
         out: &mut Vec<u8>,
     ) -> Result<Self, BlockError> {
         let mut section = Self::begin(kind, out);
         for part in bytes.chunks(CHUNK_BYTES) {
-            section.push(part, compression, out)?;
+            section.push(part, packing.as_deref_mut(), out)?;
         }
         Ok(section)
     }
@@ -138,22 +157,20 @@ impl Section {
         Self { kind, offset: out.len() as u64, chunks: Vec::new() }
     }
 
-    /// Appends one chunk; nothing else may have been written since the last.
+    /// Appends one chunk; nothing else may have been written since the last. Without a packing it stays as it is: rows are
+    /// packed already, and reading them is the hot path.
     pub(crate) fn push(
         &mut self,
         raw: &[u8],
-        compression: Compression,
+        packing: Option<&mut Packing>,
         out: &mut Vec<u8>,
     ) -> Result<(), BlockError> {
         debug_assert_eq!(self.offset + self.length(), out.len() as u64);
-        let packed = match compression {
-            Compression::None => None,
-            Compression::Zstd => Some(zstd::bulk::compress(raw, ZSTD_LEVEL).map_err(too_large)?),
+        let packed = match packing {
+            Some(packing) => packing.pack(raw)?,
+            None => None,
         };
-        let (codec, bytes) = match &packed {
-            Some(packed) if packed.len() < raw.len() => (CODEC_ZSTD, packed.as_slice()),
-            _ => (CODEC_RAW, raw),
-        };
+        let (codec, bytes) = packed.map_or((CODEC_RAW, raw), |packed| (CODEC_ZSTD, packed));
         out.extend_from_slice(bytes);
         self.chunks.push(Chunk {
             codec,

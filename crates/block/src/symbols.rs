@@ -6,20 +6,9 @@
 use std::borrow::Cow;
 
 use crate::{
-    Frame, FunctionNode, LabelPair, Node, StoredFunction, StoredHeader, StoredLine, StoredLocation,
+    FunctionNode, LabelPair, Node, StoredFrame, StoredFunction, StoredHeader, StoredLine, StoredLocation,
     StoredMapping, Symbols,
 };
-
-/// A frame whose texts are string ids.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct FrameIds {
-    pub name: u32,
-    pub file: u32,
-    pub mapping_file: u32,
-    pub build_id: u32,
-    pub address: u64,
-    pub system_name: u32,
-}
 
 /// All symbol tables of a dataset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -31,7 +20,7 @@ pub(crate) struct BlockSymbols {
     pub functions: Vec<StoredFunction>,
     pub locations: Vec<StoredLocation>,
     pub lines: Vec<StoredLine>,
-    pub frames: Vec<FrameIds>,
+    pub frames: Vec<StoredFrame>,
     pub function_nodes: Vec<FunctionNode>,
     pub nodes: Vec<Node>,
     pub label_pairs: Vec<LabelPair>,
@@ -78,16 +67,8 @@ impl Symbols for BlockSymbols {
         self.function_nodes[id as usize]
     }
 
-    fn frame(&self, id: u32) -> Frame<'_> {
-        let frame = self.frames[id as usize];
-        Frame {
-            name: self.string(frame.name),
-            system_name: self.string(frame.system_name),
-            file: self.string(frame.file),
-            mapping_file: self.string(frame.mapping_file),
-            build_id: self.string(frame.build_id),
-            address: frame.address,
-        }
+    fn stored_frame(&self, id: u32) -> StoredFrame {
+        self.frames[id as usize]
     }
 
     fn location(&self, id: u32) -> StoredLocation {

@@ -6,12 +6,12 @@
 use profile::MappingFlags;
 
 use crate::{
-    FunctionNode, LabelPair, NONE, Node, StoredFunction, StoredHeader, StoredLabelValue, StoredLine,
-    StoredLocation, StoredMapping,
+    FunctionNode, LabelPair, NONE, Node, StoredFrame, StoredFunction, StoredHeader, StoredLabelValue,
+    StoredLine, StoredLocation, StoredMapping,
     cursor::{Cursor, Malformed, put_bytes, put_signed, put_varint},
     footer::Counts,
     limits::{TEXT_GROWTH_FREE, TEXT_GROWTH_MAX},
-    symbols::{BlockSymbols, FrameIds},
+    symbols::BlockSymbols,
 };
 
 /// Ids that may be absent are kept one higher, with 0 for [`NONE`].
@@ -250,7 +250,7 @@ impl BlockSymbols {
         for _ in 0..counts.frames {
             let name = distance(&mut cursor, &mut name, counts.strings)?;
             let (mapping_file, build_id, address) = (0, 0, 0);
-            self.frames.push(FrameIds { name, file: 0, mapping_file, build_id, address, system_name: 0 });
+            self.frames.push(StoredFrame { name, file: 0, mapping_file, build_id, address, system_name: 0 });
         }
         for frame in &mut self.frames {
             frame.system_name = same_or(&mut cursor, frame.name, counts.strings)?;

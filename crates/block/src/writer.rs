@@ -14,7 +14,7 @@ use crate::{
     profiles::{ProfileTable, RowLengths, put_row_labels, put_row_links, put_row_times, put_series},
     renumber::{Renumbered, Used, renumber},
     rows::RowWriter,
-    section::{Compression, Section, SectionKind},
+    section::{Packing, Section, SectionKind},
 };
 
 /// Writes a block to `out`, which must be empty. Needs, beside the output itself, some 60 bytes per node of the largest
@@ -27,12 +27,13 @@ pub fn write_block(input: &BlockInput<'_>, out: &mut Vec<u8>) -> Result<BlockSum
     let mut summary = Summary::new(input.arrived);
     let mut datasets = Vec::new();
     let mut digests = Vec::new();
+    let mut packing = Packing::new()?;
     let mut parts: Vec<&DatasetPart<'_>> =
         input.datasets.iter().filter(|part| !part.profiles.is_empty()).collect();
     parts.sort_by(|a, b| a.dataset.service().cmp(b.dataset.service()));
     for part in parts {
         let mut writer = DatasetWriter::new(part);
-        datasets.push(writer.write(out)?);
+        datasets.push(writer.write(&mut packing, out)?);
         for profile in &writer.table.profiles {
             summary.add_profile(profile);
             digests.push(digest_key(profile.id));
@@ -44,7 +45,7 @@ pub fn write_block(input: &BlockInput<'_>, out: &mut Vec<u8>) -> Result<BlockSum
     }
     let mut sections = vec![write_digests(digests, out)?];
     if !input.attachments.is_empty() {
-        sections.extend(put_attachments(&input.attachments, out)?);
+        sections.extend(put_attachments(&input.attachments, &mut packing, out)?);
     }
     let mut footer = Footer { tenant: input.tenant.clone(), summary: summary.finish(), datasets, sections };
     footer.write(out)?;
@@ -59,7 +60,7 @@ pub(crate) fn digest_key(id: ProfileId) -> u64 {
 fn write_digests(mut digests: Vec<u64>, out: &mut Vec<u8>) -> Result<Section, BlockError> {
     digests.sort_unstable();
     let bytes: Vec<u8> = digests.iter().flat_map(|digest| digest.to_le_bytes()).collect();
-    Section::write(SectionKind::Digests, &bytes, Compression::None, out)
+    Section::write(SectionKind::Digests, &bytes, None, out)
 }
 
 struct Summary {
@@ -122,7 +123,7 @@ impl<'a> DatasetWriter<'a> {
         }
     }
 
-    fn write(&mut self, out: &mut Vec<u8>) -> Result<DatasetEntry, BlockError> {
+    fn write(&mut self, packing: &mut Packing, out: &mut Vec<u8>) -> Result<DatasetEntry, BlockError> {
         let dataset = self.part.dataset;
         self.choose_order();
         let renumbered = {
@@ -143,10 +144,10 @@ impl<'a> DatasetWriter<'a> {
         ];
         for (kind, bytes) in extras {
             if !bytes.is_empty() {
-                sections.push(Section::write(kind, bytes, Compression::Zstd, out)?);
+                sections.push(Section::write(kind, bytes, Some(&mut *packing), out)?);
             }
         }
-        self.write_tables(&renumbered, &mut sections, out)?;
+        self.write_tables(&renumbered, &mut sections, packing, out)?;
         Ok(self.entry(&renumbered, sections))
     }
 
@@ -208,12 +209,12 @@ impl<'a> DatasetWriter<'a> {
                 times: length(self.times.len(), starts[3]),
             });
             if pending.len() >= CHUNK_BYTES {
-                section.push(&pending, Compression::None, out)?;
+                section.push(&pending, None, out)?;
                 pending.clear();
             }
         }
         if !pending.is_empty() {
-            section.push(&pending, Compression::None, out)?;
+            section.push(&pending, None, out)?;
         }
         Ok(section)
     }
@@ -222,13 +223,15 @@ impl<'a> DatasetWriter<'a> {
         &self,
         renumbered: &Renumbered,
         sections: &mut Vec<Section>,
+        packing: &mut Packing,
         out: &mut Vec<u8>,
     ) -> Result<(), BlockError> {
         let symbols = &renumbered.symbols;
+        let mut bytes = Vec::new();
         let mut write = |kind, put: &dyn Fn(&mut Vec<u8>)| -> Result<(), BlockError> {
-            let mut bytes = Vec::new();
+            bytes.clear();
             put(&mut bytes);
-            sections.push(Section::write(kind, &bytes, Compression::Zstd, out)?);
+            sections.push(Section::write(kind, &bytes, Some(&mut *packing), out)?);
             Ok(())
         };
         write(SectionKind::Series, &|bytes| put_series(&self.series, bytes))?;
@@ -298,14 +301,18 @@ impl<'a> DatasetWriter<'a> {
 }
 
 fn read_rows(part: &DatasetPart<'_>, position: u32, rows: &mut Rows) -> Result<(), BlockError> {
+    clear(rows);
+    part.dataset.rows(position, rows)?;
+    Ok(())
+}
+
+fn clear(rows: &mut Rows) {
     rows.nodes.clear();
     rows.values.clear();
     rows.label_sets.clear();
     rows.links.clear();
     rows.timestamps.clear();
     rows.timestamp_ends.clear();
-    part.dataset.rows(position, rows)?;
-    Ok(())
 }
 
 /// Rows with new numbers, sorted by node.
@@ -324,7 +331,7 @@ impl SortedRows {
             self.keys.push(u64::from(node.wrapping_add(1)) << 32 | row);
         }
         self.keys.sort_unstable();
-        self.rows = Rows::default();
+        clear(&mut self.rows);
         let rows = &mut self.rows;
         let has_labels = old.label_sets.iter().any(|&label_set| label_set != 0);
         for &key in &self.keys {

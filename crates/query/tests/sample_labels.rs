@@ -14,7 +14,7 @@ use std::{
 
 use block::{
     BlockError, Dataset, DatasetId, Frame, FunctionNode, LabelPair, Node, Pick, ProfileMeta, Rows, Series,
-    StoredFunction, StoredHeader, StoredLine, StoredLocation, StoredMapping, Symbols,
+    StoredFrame, StoredFunction, StoredHeader, StoredLine, StoredLocation, StoredMapping, Symbols,
 };
 use profile::TimeRange;
 use query::{Control, Engine, NameMode, QueryError, SampleLabels, Selection, StepRange, limits};
@@ -62,6 +62,9 @@ impl Symbols for WatchedSymbols<'_> {
     }
     fn function_node(&self, id: u32) -> FunctionNode {
         self.inner.function_node(id)
+    }
+    fn stored_frame(&self, id: u32) -> StoredFrame {
+        self.inner.stored_frame(id)
     }
     fn frame(&self, id: u32) -> Frame<'_> {
         self.inner.frame(id)

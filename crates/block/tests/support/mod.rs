@@ -5,8 +5,8 @@
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use block::{
-    BlockError, Dataset, DatasetId, Frame, FunctionNode, LabelPair, NONE, Node, Pick, ProfileMeta, Rows,
-    Series, StoredFunction, StoredHeader, StoredLabelValue, StoredLine, StoredLocation, StoredMapping,
+    BlockError, Dataset, DatasetId, FunctionNode, LabelPair, NONE, Node, Pick, ProfileMeta, Rows, Series,
+    StoredFrame, StoredFunction, StoredHeader, StoredLabelValue, StoredLine, StoredLocation, StoredMapping,
     Symbols,
 };
 use profile::{LabelSet, Link, MappingFlags, ProfileId, SeriesType, Temporality, Timestamp, TypedColumn};
@@ -38,8 +38,8 @@ pub struct MemorySymbols {
     function_ids: HashMap<StoredKey, u32>,
     locations: Vec<StoredLocation>,
     lines: Vec<StoredLine>,
-    frames: Vec<OwnedFrame>,
-    frame_ids: HashMap<OwnedFrame, u32>,
+    frames: Vec<StoredFrame>,
+    frame_ids: HashMap<StoredFrame, u32>,
     function_nodes: Vec<FunctionNode>,
     function_node_ids: HashMap<(u32, u32), u32>,
     nodes: Vec<Node>,
@@ -49,16 +49,6 @@ pub struct MemorySymbols {
 }
 
 type StoredKey = (u32, u32, u32, i64);
-
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct OwnedFrame {
-    name: Vec<u8>,
-    system_name: Vec<u8>,
-    file: Vec<u8>,
-    mapping_file: Vec<u8>,
-    build_id: Vec<u8>,
-    address: u64,
-}
 
 impl MemorySymbols {
     pub fn new() -> Self {
@@ -113,15 +103,15 @@ impl MemorySymbols {
         self.locations.len() as u32 - 1
     }
 
-    fn frames_of(&self, location: u32) -> Vec<OwnedFrame> {
+    fn frames_of(&self, location: u32) -> Vec<StoredFrame> {
         let location = self.locations[location as usize];
         let mapping = (location.mapping != NONE).then(|| self.mappings[location.mapping as usize]);
-        let nameless = OwnedFrame {
-            name: vec![],
-            system_name: vec![],
-            file: vec![],
-            mapping_file: mapping.map_or(vec![], |mapping| self.strings[mapping.file as usize].clone()),
-            build_id: mapping.map_or(vec![], |mapping| self.strings[mapping.build_id as usize].clone()),
+        let nameless = StoredFrame {
+            name: 0,
+            system_name: 0,
+            file: 0,
+            mapping_file: mapping.map_or(0, |mapping| mapping.file),
+            build_id: mapping.map_or(0, |mapping| mapping.build_id),
             address: location.address,
         };
         if location.lines_length == 0 {
@@ -129,11 +119,8 @@ impl MemorySymbols {
         }
         let lines = &self.lines[location.lines_start as usize..][..location.lines_length as usize];
         let frame = |line: &StoredLine| {
-            let function = self.functions[line.function as usize];
-            let text = |id: u32| self.strings[id as usize].clone();
-            let (name, system_name, file) =
-                (text(function.name), text(function.system_name), text(function.file));
-            OwnedFrame { name, system_name, file, mapping_file: vec![], build_id: vec![], address: 0 }
+            let StoredFunction { name, system_name, file, .. } = self.functions[line.function as usize];
+            StoredFrame { name, system_name, file, mapping_file: 0, build_id: 0, address: 0 }
         };
         lines.iter().rev().map(frame).collect()
     }
@@ -145,7 +132,7 @@ impl MemorySymbols {
         let mut function_node = if parent == NONE { NONE } else { self.nodes[parent as usize].function_node };
         for frame in self.frames_of(location) {
             let next = self.frames.len() as u32;
-            let frame_id = *self.frame_ids.entry(frame.clone()).or_insert(next);
+            let frame_id = *self.frame_ids.entry(frame).or_insert(next);
             if frame_id == next {
                 self.frames.push(frame);
             }
@@ -191,16 +178,8 @@ impl Symbols for MemorySymbols {
     fn function_node(&self, id: u32) -> FunctionNode {
         self.function_nodes[id as usize]
     }
-    fn frame(&self, id: u32) -> Frame<'_> {
-        let frame = &self.frames[id as usize];
-        Frame {
-            name: Cow::Borrowed(&frame.name),
-            system_name: Cow::Borrowed(&frame.system_name),
-            file: Cow::Borrowed(&frame.file),
-            mapping_file: Cow::Borrowed(&frame.mapping_file),
-            build_id: Cow::Borrowed(&frame.build_id),
-            address: frame.address,
-        }
+    fn stored_frame(&self, id: u32) -> StoredFrame {
+        self.frames[id as usize]
     }
     fn location(&self, id: u32) -> StoredLocation {
         self.locations[id as usize]

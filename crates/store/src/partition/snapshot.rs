@@ -7,8 +7,9 @@ use std::{
 };
 
 use block::{
-    BlockError, Dataset, DatasetId, Frame, FunctionNode, LabelPair, Node, Pick, ProfileMeta, Rows, Series,
-    StoredFunction, StoredHeader, StoredLabelValue, StoredLine, StoredLocation, StoredMapping, Symbols,
+    BlockError, Dataset, DatasetId, FunctionNode, LabelPair, Node, Pick, ProfileMeta, Rows, Series,
+    StoredFrame, StoredFunction, StoredHeader, StoredLabelValue, StoredLine, StoredLocation, StoredMapping,
+    Symbols,
 };
 use profile::MappingFlags;
 
@@ -164,18 +165,10 @@ impl Symbols for HeadSymbols {
         FunctionNode { parent, frame }
     }
 
-    fn frame(&self, id: u32) -> Frame<'_> {
+    fn stored_frame(&self, id: u32) -> StoredFrame {
         let [name, system_name, file, mapping_file, build_id, low, high] =
             self.partition.tables.frames.get(id);
-        let string = |id| Cow::Borrowed(self.partition.tables.string(id));
-        Frame {
-            name: string(name),
-            system_name: string(system_name),
-            file: string(file),
-            mapping_file: string(mapping_file),
-            build_id: string(build_id),
-            address: join_words(low, high),
-        }
+        StoredFrame { name, system_name, file, mapping_file, build_id, address: join_words(low, high) }
     }
 
     fn location(&self, id: u32) -> StoredLocation {
