@@ -10,8 +10,15 @@ pub(crate) const LOG_RECORD_BYTES_MAX: usize = 512 << 20;
 /// waiting would only hide that it is too slow.
 pub(crate) const LOG_WAITING_BYTES_MAX: usize = 64 << 20;
 
+/// Syncs of the log begin at least so far from each other while records keep coming, so that some share one. Far below
+/// what a client notices and what a sync of a slow disk takes.
+pub(crate) const SYNC_DISTANCE_MAX: Duration = Duration::from_millis(5);
+
+/// The distance is this many times what a sync takes, where that is less: a disk that syncs in no time needs none.
+pub(crate) const SYNC_SHARE: u32 = 20;
+
 /// Heads may grow to this many times `flush_bytes` while a flush is under way, before pushes are refused.
-pub(crate) const HEAD_FLUSHES_MAX: u64 = 4;
+pub(crate) const HEAD_FLUSHES_MAX: u64 = 3;
 
 /// Heads of this size never make a push be refused, however small `flush_bytes` is: so much is always there. Bytes.
 pub(crate) const HEAD_BYTES_FREE: u64 = 16 << 20;

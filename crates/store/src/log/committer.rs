@@ -4,11 +4,15 @@
 //! order of the queue, and "durable up to N" means all of them up to N. When an append fails, every later record of
 //! that generation fails too, because symbols it needs may be missing; the next generation starts clean. When a sync
 //! fails, nothing is written any more: the system may have dropped pages of any earlier write.
+//!
+//! A record that comes alone is synced at once. While records keep coming, syncs keep a distance ([`pause_after`]), so
+//! that some share one: a sync takes as much of the processor as a small push.
 
 use std::{
     io,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::JoinHandle,
+    time::{Duration, Instant},
 };
 
 use tokio::sync::watch;
@@ -17,6 +21,7 @@ use super::{LOG_FOLDER, Marker, file_name, frame};
 use crate::{
     StoreError,
     disk::{Disk, DiskFile},
+    limits::{SYNC_DISTANCE_MAX, SYNC_SHARE},
 };
 
 /// A record on its way to disk.
@@ -102,8 +107,14 @@ impl Log {
         let queue = Mutex::new(Queue { sequence, ..Queue::default() });
         let shared = Arc::new(Shared { queue, wake: Condvar::new() });
         let (publisher, progress) = watch::channel(Progress { decided: sequence, ..Progress::default() });
-        let committer =
-            Committer { disk, shared: Arc::clone(&shared), publisher, file: None, buffer: Vec::new() };
+        let committer = Committer {
+            disk,
+            shared: Arc::clone(&shared),
+            publisher,
+            file: None,
+            buffer: Vec::new(),
+            resume: None,
+        };
         let thread = std::thread::Builder::new().name("log".to_owned()).spawn(move || committer.run())?;
         Ok(Self { shared, thread: Mutex::new(Some(thread)), progress })
     }
@@ -116,8 +127,12 @@ impl Log {
         queue.bytes += payload.len();
         let sequence = queue.sequence;
         queue.records.push(Queued { sequence, generation, raw_length, payload });
+        // The thread waits for nothing but the first record.
+        let is_first = queue.records.len() == 1;
         drop(queue);
-        self.shared.wake.notify_one();
+        if is_first {
+            self.shared.wake.notify_one();
+        }
         sequence
     }
 
@@ -193,6 +208,14 @@ struct Committer {
     publisher: watch::Sender<Progress>,
     file: Option<OpenFile>,
     buffer: Vec<u8>,
+    /// No sync begins before; `None` = at any time.
+    resume: Option<Instant>,
+}
+
+/// How long after the begin of a sync, which took `taken`, the next one may begin: syncs keep the thread busy for a small
+/// share of the time, and no record waits long for company.
+fn pause_after(taken: Duration) -> Duration {
+    taken.saturating_mul(SYNC_SHARE).min(SYNC_DISTANCE_MAX)
 }
 
 /// The log file of a generation.
@@ -224,14 +247,20 @@ impl Committer {
         }
     }
 
-    /// Waits for records and takes all; `false` at the end.
-    fn wait(&self, records: &mut Vec<Queued>) -> bool {
+    /// Waits for records, then until a sync may begin, and takes all; `false` at the end.
+    fn wait(&mut self, records: &mut Vec<Queued>) -> bool {
         let mut queue = self.shared.queue();
         while queue.records.is_empty() {
             if queue.closing {
                 return false;
             }
             queue = self.shared.wake.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+        if let Some(resume) = self.resume.take().filter(|_| !queue.closing) {
+            drop(queue);
+            // Not on the condition: each further record would wake this thread only to go on waiting.
+            std::thread::sleep(resume.saturating_duration_since(Instant::now()));
+            queue = self.shared.queue();
         }
         std::mem::swap(&mut queue.records, records);
         queue.bytes = 0;
@@ -306,7 +335,9 @@ impl Committer {
         let file = &mut open.file;
         file.append(&self.buffer).map_err(recoverable)?;
         let last = |error| Failure { error, is_final: true };
+        let begun = Instant::now();
         file.sync_data().map_err(last)?;
+        self.resume = Some(begun + pause_after(begun.elapsed()));
         if is_new {
             self.disk.sync_dir(LOG_FOLDER).map_err(last)?;
         }
