@@ -132,7 +132,7 @@ pub const KEYS: &[Key] = &[
         "Refuse pushes with 503 while the disk has less free space",
     ),
     key("flush_interval", KeyKind::Duration, "60s", "Turn recent data into a block at this age"),
-    key("flush_bytes", KeyKind::Bytes, "64MiB", "Turn recent data into a block at this size"),
+    key("flush_bytes", KeyKind::Bytes, "128MiB", "Turn recent data into a block at this size"),
     key("rules", KeyKind::Path, "", "File with rules that count profiles as metrics; see docs/rules.md"),
     key(
         "remote_write_url",
