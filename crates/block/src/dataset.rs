@@ -92,6 +92,18 @@ pub struct Rows {
     pub timestamp_ends: Vec<u32>,
 }
 
+impl Rows {
+    /// Empties everything and keeps the memory.
+    pub fn clear(&mut self) {
+        self.nodes.clear();
+        self.values.clear();
+        self.label_sets.clear();
+        self.links.clear();
+        self.timestamps.clear();
+        self.timestamp_ends.clear();
+    }
+}
+
 /// A node of the location-level tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Node {
@@ -318,6 +330,13 @@ pub trait Dataset: Send + Sync {
     /// # Errors
     /// When rows cannot be read or are corrupt.
     fn rows(&self, profile: u32, rows: &mut Rows) -> Result<u64, BlockError>;
+    /// Decodes of a profile's rows at least nodes and label sets.
+    ///
+    /// # Errors
+    /// As [`Dataset::rows`].
+    fn row_symbols(&self, profile: u32, rows: &mut Rows) -> Result<(), BlockError> {
+        self.rows(profile, rows).map(drop)
+    }
     /// Memory that the decoded symbols need or would need, bytes.
     fn symbol_bytes(&self) -> u64;
     /// Encoded bytes of a profile's rows.

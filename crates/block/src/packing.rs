@@ -172,6 +172,10 @@ fn best_width(numbers: &[u64]) -> u8 {
             exceptions += count;
             high_bytes += u64::from(count * varint_length(bits - width));
         }
+        // Each takes two bytes at least, and narrower packs have no fewer of them.
+        if 2 * u64::from(exceptions) >= best.0 {
+            break;
+        }
         let head = if exceptions > 0 { 2 + u64::from(exceptions) + high_bytes } else { 0 };
         let size = (numbers.len() as u64 * u64::from(width)).div_ceil(8) + head;
         // Exceptions cost time to read, so they have to save something worth it.

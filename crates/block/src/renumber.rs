@@ -381,33 +381,34 @@ fn number_nodes(
 fn depth_first(used: &[bool], parent: impl Fn(u32) -> u32, key: impl Fn(u32) -> u64) -> Vec<u32> {
     // Children of one parent become neighbours by a counting sort; roots are children of an extra entry at the end.
     let slot = |parent: u32| if parent == NONE { used.len() } else { parent as usize };
-    let mut ends = vec![0_u32; used.len() + 2];
+    // Where each slot's children end, and once they are filled in, where they begin.
+    let mut starts = vec![0_u32; used.len() + 2];
     for id in ids(used) {
-        ends[slot(parent(id)) + 1] += 1;
+        starts[slot(parent(id))] += 1;
     }
-    for position in 1..ends.len() {
-        ends[position] += ends[position - 1];
+    let mut length = 0;
+    for start in &mut starts {
+        length += *start;
+        *start = length;
     }
-    let mut starts = ends.clone();
-    let mut children = vec![(0_u64, 0_u32); ends[used.len() + 1] as usize];
-    for id in ids(used) {
+    let mut children = vec![0_u32; length as usize];
+    for id in (0..used.len()).rev().filter(|&id| used[id]).filter_map(|id| u32::try_from(id).ok()) {
         let place = &mut starts[slot(parent(id))];
-        children[*place as usize] = (key(id), id);
-        *place += 1;
+        *place -= 1;
+        children[*place as usize] = id;
     }
-    drop(starts);
-    let range = |slot: usize| ends[slot] as usize..ends[slot + 1] as usize;
+    let range = |slot: usize| starts[slot] as usize..starts[slot + 1] as usize;
     for slot in 0..=used.len() {
         // Descending, because the last one pushed is visited first. Most nodes have one child or none.
         if range(slot).len() > 1 {
-            children[range(slot)].sort_unstable_by(|a, b| b.cmp(a));
+            children[range(slot)].sort_unstable_by_key(|&id| std::cmp::Reverse((key(id), id)));
         }
     }
     let mut order = Vec::with_capacity(children.len());
-    let mut waiting: Vec<u32> = children[range(used.len())].iter().map(|&(_, id)| id).collect();
+    let mut waiting: Vec<u32> = children[range(used.len())].to_vec();
     while let Some(id) = waiting.pop() {
         order.push(id);
-        waiting.extend(children[range(id as usize)].iter().map(|&(_, id)| id));
+        waiting.extend_from_slice(&children[range(id as usize)]);
     }
     order
 }

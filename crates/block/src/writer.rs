@@ -131,7 +131,8 @@ impl<'a> DatasetWriter<'a> {
             let mut used = Used::new(&*symbols);
             let mut rows = Rows::default();
             for &position in &self.order {
-                read_rows(self.part, position, &mut rows)?;
+                rows.clear();
+                dataset.row_symbols(position, &mut rows)?;
                 used.mark(&rows.nodes, &rows.label_sets, dataset.profile(position).header);
             }
             renumber(&*symbols, used)
@@ -301,18 +302,9 @@ impl<'a> DatasetWriter<'a> {
 }
 
 fn read_rows(part: &DatasetPart<'_>, position: u32, rows: &mut Rows) -> Result<(), BlockError> {
-    clear(rows);
+    rows.clear();
     part.dataset.rows(position, rows)?;
     Ok(())
-}
-
-fn clear(rows: &mut Rows) {
-    rows.nodes.clear();
-    rows.values.clear();
-    rows.label_sets.clear();
-    rows.links.clear();
-    rows.timestamps.clear();
-    rows.timestamp_ends.clear();
 }
 
 /// Rows with new numbers, sorted by node.
@@ -331,7 +323,7 @@ impl SortedRows {
             self.keys.push(u64::from(node.wrapping_add(1)) << 32 | row);
         }
         self.keys.sort_unstable();
-        clear(&mut self.rows);
+        self.rows.clear();
         let rows = &mut self.rows;
         let has_labels = old.label_sets.iter().any(|&label_set| label_set != 0);
         for &key in &self.keys {

@@ -23,14 +23,14 @@ pub(crate) async fn run(shared: Arc<Shared>) {
             return;
         }
         let looked = Arc::clone(&shared);
-        if let Err(error) = blocking("looking at the disk", move || look_at_free_space(&looked)).await {
+        let looking = move || {
+            look_at_free_space(&looked);
+            looked.count_durable();
+        };
+        if let Err(error) = blocking("looking at disk and log", looking).await {
             tracing::error!(%error, "maintenance");
         }
         shared.cache.trim();
-        let counting = Arc::clone(&shared);
-        if let Err(error) = blocking("counting", move || counting.count_durable()).await {
-            tracing::error!(%error, "maintenance");
-        }
         pause = pause.saturating_sub(MAINTENANCE_INTERVAL);
         if pause.is_zero()
             && is_time_to_flush(&shared)

@@ -434,14 +434,7 @@ pub(crate) fn decode(bytes: &[u8], rows: &mut Rows) -> Result<(), Damaged> {
     let mut input = Reader::new(bytes);
     let header = read_header(&mut input)?;
     let width = header.rules.len();
-    *rows = Rows::default();
-    rows.nodes.reserve(header.rows);
-    let mut node = 0u32;
-    unpack(&mut input, header.rows, |difference| {
-        node = node.wrapping_add(super::super::hash::low_word(difference));
-        rows.nodes.push(node.wrapping_sub(1));
-    })?;
-    debug_assert_eq!(NONE, 0u32.wrapping_sub(1));
+    decode_nodes(&mut input, header.rows, rows)?;
     let cells = header.rows.checked_mul(width).ok_or(Damaged("row count"))?;
     rows.values.resize(cells, 0);
     for (column, rule) in header.rules.iter().enumerate() {
@@ -457,7 +450,7 @@ pub(crate) fn decode(bytes: &[u8], rows: &mut Rows) -> Result<(), Damaged> {
     }
     fill_columns(&header.rules, &mut rows.values);
     if header.flags & HAS_LABELS != 0 {
-        unpack(&mut input, header.rows, |id| rows.label_sets.push(super::super::hash::low_word(id)))?;
+        decode_label_sets(&mut input, header.rows, rows)?;
     }
     if header.flags & HAS_LINKS != 0 {
         decode_links(&mut input, header.rows, &mut rows.links)?;
@@ -466,6 +459,36 @@ pub(crate) fn decode(bytes: &[u8], rows: &mut Rows) -> Result<(), Damaged> {
         decode_times(&mut input, header.rows, rows)?;
     }
     Ok(())
+}
+
+/// Decodes nodes and label sets alone, which is all that tells which symbols the rows use.
+pub(crate) fn decode_symbols(bytes: &[u8], rows: &mut Rows) -> Result<(), Damaged> {
+    let mut input = Reader::new(bytes);
+    let header = read_header(&mut input)?;
+    decode_nodes(&mut input, header.rows, rows)?;
+    if header.flags & HAS_LABELS != 0 {
+        for _ in header.rules.iter().filter(|rule| is_stored(rule.rule)) {
+            skip(&mut input, header.rows)?;
+        }
+        decode_label_sets(&mut input, header.rows, rows)?;
+    }
+    Ok(())
+}
+
+fn decode_nodes(input: &mut Reader<'_>, count: usize, rows: &mut Rows) -> Result<(), Damaged> {
+    rows.clear();
+    rows.nodes.reserve(count);
+    let mut node = 0u32;
+    unpack(input, count, |difference| {
+        node = node.wrapping_add(super::super::hash::low_word(difference));
+        rows.nodes.push(node.wrapping_sub(1));
+    })?;
+    debug_assert_eq!(NONE, 0u32.wrapping_sub(1));
+    Ok(())
+}
+
+fn decode_label_sets(input: &mut Reader<'_>, count: usize, rows: &mut Rows) -> Result<(), Damaged> {
+    unpack(input, count, |id| rows.label_sets.push(super::super::hash::low_word(id)))
 }
 
 /// Copies columns that equal another and multiplies all by their scales.

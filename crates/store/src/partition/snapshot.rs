@@ -118,6 +118,11 @@ impl Dataset for HeadSnapshot {
         Ok(bytes.len() as u64)
     }
 
+    fn row_symbols(&self, profile: u32, rows: &mut Rows) -> Result<(), BlockError> {
+        let bytes = &self.head_profile(profile).rows;
+        rows::decode_symbols(bytes, rows).map_err(|damage| self.corrupt(damage))
+    }
+
     fn row_bytes(&self, profile: u32) -> u64 {
         self.head_profile(profile).rows.len() as u64
     }
