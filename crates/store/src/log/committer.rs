@@ -350,3 +350,15 @@ impl Committer {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn syncs_keep_a_distance_that_is_bounded_and_small_on_a_fast_disk() {
+        assert_eq!(pause_after(Duration::from_micros(10)), Duration::from_micros(200));
+        assert_eq!(pause_after(Duration::from_millis(30)), SYNC_DISTANCE_MAX);
+        assert_eq!(pause_after(Duration::MAX), SYNC_DISTANCE_MAX);
+    }
+}
