@@ -14,6 +14,31 @@ pub(crate) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
     out.push(value.to_le_bytes()[0]);
 }
 
+/// Appends LEB128 numbers, each without a branch on its length, which no processor could predict.
+#[inline]
+pub(crate) fn put_words(out: &mut Vec<u8>, words: impl ExactSizeIterator<Item = u32>) {
+    /// Bytes that are written for each word; those that it does not need are overwritten by the next.
+    const WRITTEN: usize = size_of::<u64>();
+    /// Continuation bits of as many bytes as a 32-bit number may have.
+    const CONTINUED: u64 = 0x80_8080_8080;
+    let mut end = out.len();
+    out.resize(end + words.len() * WORD_BYTES_MAX + WRITTEN, 0);
+    for word in words {
+        let bytes = ((u32::BITS - (word | 1).leading_zeros()).div_ceil(7)) as usize;
+        let word = u64::from(word);
+        let spread = (0..WORD_BYTES_MAX).fold(0, |all, byte| all | (word << byte) & 0x7f << (8 * byte));
+        let continued = CONTINUED & ((1 << (8 * (bytes - 1))) - 1);
+        if let Some(place) = out.get_mut(end..).and_then(<[_]>::first_chunk_mut::<WRITTEN>) {
+            *place = (spread | continued).to_le_bytes();
+        }
+        end += bytes;
+    }
+    out.truncate(end);
+}
+
+/// Bytes of the longest LEB128 number of 32 bits.
+const WORD_BYTES_MAX: usize = 5;
+
 /// Appends length and bytes.
 pub(crate) fn put_bytes(out: &mut Vec<u8>, bytes: &[u8]) {
     put_varint(out, bytes.len() as u64);
@@ -114,6 +139,17 @@ impl<'a> Reader<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_are_written_as_varints() {
+        let words: Vec<u32> = (0..32).flat_map(|bit| [(1 << bit) - 1, 1 << bit, u32::MAX >> bit]).collect();
+        let (mut together, mut single) = (vec![7], vec![7]);
+        put_words(&mut together, words.iter().copied());
+        words.iter().for_each(|&word| put_varint(&mut single, u64::from(word)));
+        assert_eq!(together, single);
+        put_words(&mut together, [].into_iter());
+        assert_eq!(together, single);
+    }
 
     #[test]
     fn varints_and_zigzag_come_back() {

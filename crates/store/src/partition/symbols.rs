@@ -13,7 +13,7 @@ use block::{NONE, Series, StoredHeader};
 use profile::{LabelSet, SeriesType, Temporality, TypedColumn};
 
 use super::{
-    bytes::{Damaged, Reader, put_bytes, put_varint, zigzag_decode, zigzag_encode},
+    bytes::{Damaged, Reader, put_bytes, put_varint, put_words, zigzag_decode, zigzag_encode},
     tables::{Lengths, Tables},
 };
 use crate::hash::{high_word, join_words, low_word};
@@ -95,8 +95,9 @@ fn encode_table(tables: &Tables, table: usize, ids: std::ops::Range<u32>, out: &
         }
         NODES => {
             // Distance to the parent: 0 for a child of the node before, the id itself for a root.
-            ids.clone().for_each(|id| put(id - tables.nodes.get(id)[0].wrapping_add(1)));
-            ids.for_each(|id| put(tables.nodes.get(id)[1]));
+            let ids = || (0..ids.len()).zip(ids.clone()).map(|(_, id)| (id, tables.nodes.get(id)));
+            put_words(out, ids().map(|(id, [parent, _])| id - parent.wrapping_add(1)));
+            put_words(out, ids().map(|(_, [_, location])| location));
         }
         LABEL_PAIRS => ids.for_each(|id| {
             let [key, kind, text, low, high] = tables.label_pairs.get(id);
