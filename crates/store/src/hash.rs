@@ -94,9 +94,9 @@ impl PathKeys {
         Self { depths: Vec::new(), seed: HashKeys::random() }
     }
 
-    /// Makes keys for paths of up to `depth` frames; always whole pairs.
+    /// Makes keys for paths of up to `depth` frames; always those of two whole pairs.
     pub(crate) fn reach(&mut self, depth: usize) {
-        while self.depths.len() < depth.next_multiple_of(2) {
+        while self.depths.len() < depth.next_multiple_of(4) {
             self.depths.push(self.seed.of(&[self.depths.len() as u64]).lanes[0]);
         }
     }
@@ -120,25 +120,30 @@ impl PathKeys {
     }
 
     /// The hash of a stack, not deeper than what was reached, whose locations have the numbers `frames`.
-    #[inline]
+    ///
+    /// A call of its own: what surrounds it would leave it too few registers.
+    #[inline(never)]
     pub(crate) fn path(&self, leaf_first: &[LocationIndex], frames: &[u64]) -> PathHash {
         let frame = |location: LocationIndex| frames[location.position()];
         let mut sum = 0u128;
         // Two pairs at a time: otherwise counting takes as long as the sums.
-        let mut fours = leaf_first.rchunks_exact(4);
-        let mut keys = self.depths.chunks_exact(2).map(|keys| [keys[0], keys[1]]);
-        for four in fours.by_ref() {
-            let (Some(outer), Some(inner)) = (keys.next(), keys.next()) else { break };
-            sum = sum.wrapping_add(Self::term([frame(four[3]), frame(four[2])], outer));
-            sum = sum.wrapping_add(Self::term([frame(four[1]), frame(four[0])], inner));
+        let (rest, fours) = leaf_first.as_rchunks::<4>();
+        let (keys, _) = self.depths.as_chunks::<4>();
+        for (&[fourth, third, second, first], keys) in fours.iter().rev().zip(keys) {
+            sum = sum.wrapping_add(Self::term([frame(first), frame(second)], [keys[0], keys[1]]));
+            sum = sum.wrapping_add(Self::term([frame(third), frame(fourth)], [keys[2], keys[3]]));
         }
-        for (pair, keys) in fours.remainder().rchunks(2).zip(keys) {
-            let pair = match *pair {
-                [second, first] => [frame(first), frame(second)],
-                [first, ..] => [frame(first), 0],
-                [] => continue,
-            };
-            sum = sum.wrapping_add(Self::term(pair, keys));
+        let [outer, inner] = match *rest {
+            [third, second, first] => [[frame(first), frame(second)], [frame(third), 0]],
+            [second, first] => [[frame(first), frame(second)], [0; 2]],
+            [first] => [[frame(first), 0], [0; 2]],
+            _ => return PathHash::of_sum(sum),
+        };
+        if let Some(&[first, second, third, fourth]) = keys.get(fours.len()) {
+            sum = sum.wrapping_add(Self::term(outer, [first, second]));
+            if inner != [0; 2] {
+                sum = sum.wrapping_add(Self::term(inner, [third, fourth]));
+            }
         }
         PathHash::of_sum(sum)
     }

@@ -52,6 +52,8 @@ pub(crate) struct InternBuffer {
     /// Numbers of the locations, for hashing stacks.
     pub(super) frames: Vec<u64>,
     pub(super) hashes: Vec<PathHash>,
+    /// Samples by the depth of their stacks.
+    pub(super) by_depth: Vec<u32>,
     /// Node of each sample.
     pub(super) nodes: Vec<u32>,
     /// Samples whose stacks were not known.

@@ -4,7 +4,7 @@
 //! a miss the longest known beginning is searched for from the leaf's side, since a new stack mostly differs near the leaf.
 
 use block::NONE;
-use profile::{LocationIndex, Profile};
+use profile::{Columns, LocationIndex, Profile};
 
 use super::{
     intern::{InternBuffer, Interner, index},
@@ -47,31 +47,80 @@ impl Path {
     }
 }
 
+/// The stack of a sample, leaf first.
+#[inline]
+fn stack_of(columns: &Columns, sample: u32) -> &[LocationIndex] {
+    let sample = sample as usize;
+    let start = if sample == 0 { 0 } else { columns.stack_ends[sample - 1] as usize };
+    &columns.stacks[start..columns.stack_ends[sample] as usize]
+}
+
+/// Brings stacks into the cache, all cache misses together.
+#[inline]
+fn touch_stacks<'a>(stacks: impl Iterator<Item = &'a [LocationIndex]>) {
+    /// Locations that share a cache line.
+    const LINE: usize = 64 / size_of::<LocationIndex>();
+    let each = stacks.flat_map(|stack| stack.iter().step_by(LINE));
+    // The sum is of no use, but an unused read would be left out.
+    std::hint::black_box(each.fold(0, |all, location| all ^ location.0));
+}
+
+/// Fills in the samples by the depth of their stacks; very deep ones come last in any order.
+fn order_by_depth(stack_ends: &[u32], order: &mut Vec<u32>) {
+    /// Depths that are told apart.
+    const DEPTHS: usize = 256;
+    let depths = || {
+        let starts = std::iter::once(&0).chain(stack_ends);
+        stack_ends.iter().zip(starts).map(|(end, start)| ((end - start) as usize).min(DEPTHS - 1))
+    };
+    let mut places = [0u32; DEPTHS];
+    depths().for_each(|depth| places[depth] += 1);
+    let mut begin = 0;
+    for place in &mut places {
+        begin += std::mem::replace(place, begin);
+    }
+    order.clear();
+    order.resize(stack_ends.len(), 0);
+    for (sample, depth) in depths().enumerate() {
+        order[places[depth] as usize] = index(sample);
+        places[depth] += 1;
+    }
+}
+
 impl Interner {
     /// Looks up the stacks of all samples: hashes, nodes, and which of them are not known.
     pub(super) fn known_stacks(&mut self, profile: &Profile<'_>, buffer: &mut InternBuffer) {
-        let columns = profile.columns;
-        let InternBuffer { frames, hashes, nodes, unknown, .. } = buffer;
-        hashes.clear();
+        self.stack_hashes(profile, buffer);
+        let InternBuffer { hashes, nodes, unknown, .. } = buffer;
         nodes.clear();
         unknown.clear();
-        let mut start = 0usize;
-        for ends in columns.stack_ends.chunks(LOOKED_UP) {
-            let first = hashes.len();
-            for &end in ends {
-                let stack = &columns.stacks[start..end as usize];
-                start = end as usize;
-                self.paths.reach(stack.len());
-                hashes.push(self.paths.path(stack, frames));
-            }
-            self.nodes.touch(hashes[first..].iter());
-            for (sample, &hash) in hashes.iter().enumerate().skip(first) {
+        for handful in hashes.chunks(LOOKED_UP) {
+            self.nodes.touch(handful.iter());
+            for &hash in handful {
                 // The hash of an empty stack is that of no frame at all, which no node has.
                 let node = self.nodes.get(hash);
                 if node.is_none() && hash != PathHash::default() {
-                    unknown.push(index(sample));
+                    unknown.push(index(nodes.len()));
                 }
                 nodes.push(node.unwrap_or(NONE));
+            }
+        }
+    }
+
+    /// Hashes the stacks of all samples, those of one depth after the other: how often the loop over a stack goes round is
+    /// then mostly what it was before, where a processor that has to guess it loses as much time as the sums take.
+    fn stack_hashes(&mut self, profile: &Profile<'_>, buffer: &mut InternBuffer) {
+        let columns = profile.columns;
+        let InternBuffer { frames, hashes, by_depth, .. } = buffer;
+        hashes.clear();
+        hashes.resize(columns.stack_ends.len(), PathHash::default());
+        order_by_depth(&columns.stack_ends, by_depth);
+        for handful in by_depth.chunks(HANDFUL) {
+            let stacks = || handful.iter().map(|&sample| (sample, stack_of(columns, sample)));
+            touch_stacks(stacks().map(|(_, stack)| stack));
+            for (sample, stack) in stacks() {
+                self.paths.reach(stack.len());
+                hashes[sample as usize] = self.paths.path(stack, frames);
             }
         }
     }
@@ -79,12 +128,7 @@ impl Interner {
     /// Finds or makes the nodes of stacks that were not known when the profile was begun. They are taken in handfuls: first
     /// a look at the places where the search will go, so that cache misses do not add up.
     pub(super) fn new_stacks(&mut self, tables: &Tables, profile: &Profile<'_>, buffer: &mut InternBuffer) {
-        let columns = profile.columns;
-        let stack_of = |sample: u32| {
-            let sample = sample as usize;
-            let start = if sample == 0 { 0 } else { columns.stack_ends[sample - 1] as usize };
-            &columns.stacks[start..columns.stack_ends[sample] as usize]
-        };
+        let stack_of = |sample: u32| stack_of(profile.columns, sample);
         let InternBuffer { unknown, hashes, path, frames, locations, nodes, near_leaf, .. } = buffer;
         for handful in unknown.chunks(HANDFUL) {
             near_leaf.clear();
