@@ -19,8 +19,8 @@ const LOOKED_UP: usize = 64;
 const HANDFUL: usize = 16;
 /// New stacks are looked up without so many frames at the leaf first: most part from known ones here.
 const NEAR_LEAF: usize = 4;
-/// Where the search then goes, with no more frames left out than this, is brought into the cache with those.
-const TOUCHED: [usize; 2] = [2 * NEAR_LEAF, 4 * NEAR_LEAF];
+/// Then without so many, all of a round at once: cache misses of one round do not add up.
+const ROUNDS: [usize; 3] = [NEAR_LEAF, 2 * NEAR_LEAF, 4 * NEAR_LEAF];
 
 /// Hashes of the beginnings of one stack, longest first: entry `n` is that of the stack without the `n` frames at its
 /// leaf.
@@ -134,9 +134,8 @@ impl Interner {
             near_leaf.clear();
             for &sample in handful {
                 path.start(hashes[sample as usize]);
-                path.reach(TOUCHED[1], &self.paths, stack_of(sample), frames);
-                near_leaf.extend(path.hashes[1..].iter().take(NEAR_LEAF));
-                near_leaf.extend(TOUCHED.iter().filter_map(|&left_out| path.hashes.get(left_out)));
+                path.reach(NEAR_LEAF, &self.paths, stack_of(sample), frames);
+                near_leaf.extend_from_slice(&path.hashes[1..]);
             }
             self.nodes.touch(near_leaf.iter());
             for &sample in handful {
@@ -174,22 +173,27 @@ impl Interner {
     /// How many frames at the leaf are not known below the longest beginning that is, and the node there. The whole path
     /// is known not to be. A new stack mostly parts from known ones near the leaf, so the search begins there.
     fn longest_known(&self, stack: &[LocationIndex], path: &mut Path, frames: &[u64]) -> (usize, u32) {
-        let near = NEAR_LEAF.min(stack.len() - 1);
-        path.reach(near, &self.paths, stack, frames);
-        // All near ones are looked up, since where the first known one is no processor could predict. Ancestors of a
-        // known one are known, so counting those that are not tells where it is.
-        let (mut missing, mut nearest) = (1, 0);
-        for &hash in path.hashes[1..].iter().rev() {
-            let found = self.nodes.find(hash);
-            missing += usize::from(found == 0);
-            nearest = if found == 0 { nearest } else { found };
+        // Without `unknown` frames the rest is not known.
+        let mut unknown = 0;
+        for round in ROUNDS {
+            let last = round.min(stack.len() - 1);
+            path.reach(last, &self.paths, stack, frames);
+            // All of a round are looked up, since where the first known one is no processor could predict. Ancestors of
+            // a known one are known, so counting those that are not tells where it is.
+            let (mut missing, mut nearest) = (unknown + 1, 0);
+            for &hash in path.hashes[unknown + 1..=last].iter().rev() {
+                let found = self.nodes.find(hash);
+                missing += usize::from(found == 0);
+                nearest = if found == 0 { nearest } else { found };
+            }
+            if nearest != 0 {
+                return (missing, nearest - 1);
+            }
+            unknown = last;
         }
-        if nearest != 0 {
-            return (missing, nearest - 1);
-        }
-        // Without `unknown` frames the rest is not known; without `known` it is (a node's ancestors are).
-        let (mut unknown, mut known, mut node) = (near, stack.len(), NONE);
-        let mut step = NEAR_LEAF;
+        // Without `known` frames it is (a node's ancestors are).
+        let (mut known, mut node) = (stack.len(), NONE);
+        let mut step = unknown;
         while known > unknown + 1 {
             let probe = (unknown + step).min(known - 1);
             path.reach(probe, &self.paths, stack, frames);
