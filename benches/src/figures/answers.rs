@@ -11,7 +11,7 @@ use api::{ApiOptions, ApiState};
 use axum::{Router, body::Body};
 use buffa::Message;
 use bytes::Bytes;
-use http::{Request, header};
+use http::{Request, StatusCode, header};
 use http_body_util::BodyExt as _;
 use profile::{Tenant, TimeRange};
 use query::{Control, Engine, EngineOptions, NameMode, NodeLimit};
@@ -200,15 +200,11 @@ impl Served {
         for some in set.profiles.chunks(AT_ONCE) {
             let mut running = tokio::task::JoinSet::new();
             for profile in some {
-                let body = Body::from(set.body(profile).to_vec());
-                let request = Request::post(push_path(profile)).body(body)?;
-                running.spawn(self.router.clone().oneshot(request));
+                let body = Bytes::copy_from_slice(set.body(profile));
+                running.spawn(push_one(self.router.clone(), push_path(profile), body));
             }
-            while let Some(answered) = running.join_next().await {
-                let status = answered??.status();
-                if !status.is_success() {
-                    return Err(format!("a push was answered {status}").into());
-                }
+            while let Some(pushed) = running.join_next().await {
+                pushed??;
             }
         }
         Ok(())
@@ -270,6 +266,28 @@ impl Served {
         let encoding = encoding.map(|value| value.to_str()).transpose()?.unwrap_or_default();
         Ok((body, encoding.to_owned()))
     }
+}
+
+/// Pushes a profile, as often as the store asks for it again: on a busy machine its log may be behind.
+async fn push_one(router: Router, path: String, body: Bytes) -> Result<(), String> {
+    const TRIES: usize = 600;
+    let mut refused = String::new();
+    for _ in 0..TRIES {
+        let request = Request::post(&path).body(Body::from(body.clone()));
+        let request = request.map_err(|error| error.to_string())?;
+        let Ok(reply) = router.clone().oneshot(request).await;
+        let (parts, body) = reply.into_parts();
+        if parts.status.is_success() {
+            return Ok(());
+        }
+        let text = body.collect().await.map_err(|error| error.to_string())?.to_bytes();
+        refused = format!("a push was answered {} {}", parts.status, String::from_utf8_lossy(&text));
+        if parts.status != StatusCode::SERVICE_UNAVAILABLE {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    Err(refused)
 }
 
 fn push_path(profile: &SetProfile) -> String {
