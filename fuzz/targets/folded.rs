@@ -1,4 +1,4 @@
-//! libFuzzer's way into `testkit::fuzz_folded`, which the tests run on stable Rust as well.
+//! libFuzzer's way into `testkit::fuzz_folded` (folded stacks, which Pyroscope also calls groups, and lines), which the tests run on stable Rust as well.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -15,7 +15,7 @@ use std::{collections::BTreeMap, io::Read as _, path::Path};
 use profile::Tenant;
 use serde::Deserialize;
 
-use crate::{Rule, RuleError, RuleSpec, limits};
+use crate::{Rule, RuleError, RuleSpec, kept::Kept, limits};
 
 /// A rule of a file and whose it is.
 #[derive(Clone, Debug)]
@@ -63,6 +63,23 @@ pub fn read_file(path: &Path) -> Result<Vec<FileRule>, String> {
             reasons.iter().map(|reason| format!("{}: {reason}", path.display())).collect();
         lines.join("\n")
     })
+}
+
+/// What a fuzzer does with one input: as a file of rules, and as what is kept of a rule book, reading ends with an answer
+/// or an error.
+///
+/// # Panics
+/// When what was read is not kept as it was, which is what a fuzzer looks for.
+pub fn fuzz_rules(bytes: &[u8]) {
+    if let Ok(rules) = parse(&String::from_utf8_lossy(bytes)) {
+        assert!(rules.len() <= bytes.len());
+    }
+    let Ok(kept) = Kept::read(bytes) else { return };
+    let written = kept.to_bytes();
+    assert_eq!(Kept::read(&written).map(|again| again.to_bytes()), Ok(written));
+    for rule in kept.rules {
+        let _ = rule.into_parts();
+    }
 }
 
 fn parse(text: &str) -> Result<Vec<FileRule>, Vec<String>> {

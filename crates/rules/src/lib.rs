@@ -20,6 +20,6 @@ pub mod text;
 
 pub use book::{RuleBook, RuleChange, RuleStats};
 pub use error::RuleError;
-pub use file::{FileRule, read_file};
+pub use file::{FileRule, fuzz_rules, read_file};
 pub use rule::{REST_LABEL, RULE_LABEL, Rule, RuleSpec};
 pub use sums::MetricSeries;

@@ -23,6 +23,7 @@ mod yaml;
 pub use check::{CheckedJob, check, check_blocking};
 pub use client::{FailureKind, ScrapeError};
 pub use config::{ConfigError, Job, ScrapeConfig, fuzz_config, fuzz_relabel};
+pub use discovery::fuzz_targets;
 pub use engine::{
     DiscoveryStatus, JobStatus, LastScrape, ScrapeMetrics, Scraper, TargetStatus, UnusedTarget,
 };

@@ -4,7 +4,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
 
-use scrape::{fuzz_config, fuzz_relabel};
+use scrape::{fuzz_config, fuzz_relabel, fuzz_targets};
 use testkit::{CountingAllocator, Random, mutate, peak_of};
 
 #[global_allocator]
@@ -82,4 +82,11 @@ fn fuzz_relabelling_within_bounds() {
         })
         .collect();
     fuzz("relabelling", &seeds, fuzz_relabel);
+}
+
+#[test]
+fn fuzz_lists_of_targets_within_bounds() {
+    let json = r#"[{"targets": ["a:1", "unix:///run/x.sock"], "labels": {"env": "prod", "__meta_x": "1"}}, {"targets": []}]"#;
+    let yaml = "- targets: ['b:2', \"c:3\"]\n  labels: {job: x}\n- targets: [d]\n";
+    fuzz("lists of targets", &[json.to_owned(), yaml.to_owned()], fuzz_targets);
 }

@@ -172,6 +172,9 @@ impl Catalogue {
         let mut sequence = 0;
         if let Some(&name) = start {
             state = self.read(name).await?;
+            if !state.has_names_of_blocks() {
+                return Err(file::corrupt(name, "a block stands under another name".into()).into());
+            }
             sequence = name.sequence;
         }
         let checkpoint = sequence;

@@ -1,4 +1,5 @@
-//! The way in for fuzzers: a log file's bytes, read as a start would read them, and all that is then done with them.
+//! The way in for fuzzers: bytes of log and catalogue files, read as a start would read them, and all that is then done
+//! with them.
 //!
 //! A start reads only files that it wrote itself, but a disk can hand back anything, so nothing that stands in a log may
 //! make a start panic, grow without bound or take what was damaged for what was pushed. Most random damage dies at a
@@ -10,9 +11,13 @@ use std::{io, sync::Arc};
 
 use block::Dataset;
 use bytes::Bytes;
+use futures::FutureExt as _;
+use object_store::{ObjectStore, ObjectStoreExt as _, PutPayload, memory::InMemory, path::Path};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     RecoveryReport, StoreError,
+    catalogue::{Catalogue, CatalogueState},
     flush::encode_all,
     generation::Generation,
     limits::{DIGEST_MEMORY, DIGESTS_MAX},
@@ -63,6 +68,32 @@ fn carry(sealed: &Generation) {
             partition.carry_baselines(older, now(), &mut buffer, |_| {});
         }
     }
+}
+
+/// Opens a catalogue whose only file, an `edit` or a `checkpoint`, has these bytes.
+///
+/// # Errors
+/// What a start would say of it.
+pub fn open_catalogue(kind: &str, bytes: &[u8]) -> Result<CatalogueState, StoreError> {
+    let objects = Arc::new(InMemory::new());
+    let path = Path::from(format!("catalogue/{:020}.{kind}", 1));
+    let failed = |reason: String| StoreError::Io { what: "memory".to_owned(), reason };
+    let opened = async {
+        let put = objects.put(&path, PutPayload::from(bytes.to_vec())).await;
+        put.map_err(|error| failed(error.to_string()))?;
+        let catalogue = Catalogue::open(Arc::clone(&objects) as Arc<dyn ObjectStore>).await?;
+        Ok(catalogue.state().clone())
+    };
+    // Nothing is waited for: all of it is in memory.
+    opened.now_or_never().unwrap_or_else(|| Err(failed("a store in memory was waited for".to_owned())))
+}
+
+/// A catalogue file with this JSON behind a right checksum.
+#[must_use]
+pub fn catalogue_file_of(kind: &str, json: &[u8]) -> Vec<u8> {
+    let mut bytes = format!("everflame-catalogue 1 {kind} {:016x}\n", xxh3_64(json)).into_bytes();
+    bytes.extend_from_slice(json);
+    bytes
 }
 
 /// The records of a log file, inflated; those that cannot be read are left out.

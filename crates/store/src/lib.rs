@@ -37,7 +37,7 @@ mod view;
 
 pub use documents::{DocumentChange, DocumentEntry, DocumentKey, DocumentKind, Documents};
 pub use error::StoreError;
-pub use fuzz::{ReplayedLog, log_of, log_records, replay_log};
+pub use fuzz::{ReplayedLog, catalogue_file_of, log_of, log_records, open_catalogue, replay_log};
 pub use memory::MemoryDataset;
 pub use options::{StoreOptions, StoreState, StoreStats};
 pub use pushed::{Accepted, Attachment, NewAttachment, NewProfile, Outcome, PushError, Ticket};

@@ -374,7 +374,7 @@ impl Store {
             head_profiles: heads().map(|generation| generation.profiles()).sum(),
             blocks: published.blocks.len() as u64,
             blocks_unreadable: published.blocks.iter().filter(|block| block.is_unreadable()).count() as u64,
-            block_bytes: published.blocks.iter().map(|block| block.entry.bytes).sum(),
+            block_bytes: published.blocks.iter().fold(0, |sum, block| sum.saturating_add(block.entry.bytes)),
             flushes: count(&shared.counters.flushes),
             blocks_dropped: count(&shared.counters.blocks_dropped),
             free_bytes: count(&shared.counters.free_bytes),

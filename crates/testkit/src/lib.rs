@@ -7,6 +7,7 @@ mod flame_reader;
 pub mod fleet;
 mod forgetful;
 mod fuzz_bodies;
+mod fuzz_catalogue;
 mod fuzz_log;
 mod load;
 mod mutate;
@@ -26,6 +27,7 @@ pub use forgetful::ForgetfulDisk;
 pub use fuzz_bodies::{
     fuzz_block, fuzz_folded, fuzz_inflate, fuzz_limits, fuzz_pprof, fuzz_speedscope, fuzz_tree, fuzz_trie,
 };
+pub use fuzz_catalogue::fuzz_catalogue;
 pub use fuzz_log::{FuzzedLog, fuzz_log, sealed_records};
 pub use load::{LoadPlan, LoadProfile, LoadReport, encoded, merged_total, run_load};
 pub use mutate::mutate;

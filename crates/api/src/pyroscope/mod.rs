@@ -25,6 +25,8 @@ mod statuses;
 mod tenant;
 mod text_types;
 
+pub(crate) use adhoc::flame_json_to_pprof;
+
 use std::sync::Arc;
 
 use axum::routing::{get, post};

@@ -113,6 +113,11 @@ fn read_groups(text: &str) -> Result<Vec<Group>, String> {
     }
 }
 
+/// What a fuzzer does with one list of targets: reading ends, with groups or an error.
+pub fn fuzz_targets(bytes: &[u8]) {
+    let _ = read_groups(&String::from_utf8_lossy(bytes));
+}
+
 async fn addresses(resolver: &Resolver, name: &str, family: Family, port: u16) -> Result<Vec<Group>, String> {
     let found = tokio::time::timeout(limits::DISCOVERY_TIMEOUT, resolver.look_up(name)).await;
     let found = found.map_err(|_| format!("the name {name} is not found: no answer in time"))?;

@@ -98,7 +98,7 @@ impl CatalogueState {
     /// A generation that no edit has mentioned, nor any below an edit's; a log must not use one below it again.
     #[must_use]
     pub fn generation_unused(&self) -> u64 {
-        let highest_done = self.generations_done.last().map_or(0, |last| last + 1);
+        let highest_done = self.generations_done.last().map_or(0, |last| last.saturating_add(1));
         let highest_block = self.blocks.values().map(|block| block.generation.saturating_add(1)).max();
         self.generations_done_below.max(highest_done).max(highest_block.unwrap_or(0))
     }
@@ -112,7 +112,12 @@ impl CatalogueState {
     /// Bytes of all blocks.
     #[must_use]
     pub fn block_bytes(&self) -> u64 {
-        self.blocks.values().map(|block| block.bytes).sum()
+        self.blocks.values().fold(0, |sum, block| sum.saturating_add(block.bytes))
+    }
+
+    /// Whether every block is found by its own name; what is read from a file may say otherwise.
+    pub(super) fn has_names_of_blocks(&self) -> bool {
+        self.blocks.iter().all(|(name, block)| *name == block.name)
     }
 
     /// Whether the edit's effect is here already.
@@ -152,8 +157,11 @@ impl CatalogueState {
         if let Some(tally) = &edit.tally {
             self.tally = Some(tally.clone());
         }
-        while self.generations_done.remove(&self.generations_done_below) {
-            self.generations_done_below += 1;
+        // The last of all numbers stays in the set: there is none above it.
+        while let Some(next) = self.generations_done_below.checked_add(1)
+            && self.generations_done.remove(&self.generations_done_below)
+        {
+            self.generations_done_below = next;
         }
         Ok(())
     }

@@ -65,7 +65,7 @@ pub(super) fn is_flame_json(text: &[u8]) -> bool {
 }
 
 /// The document as a profile of one column.
-pub(super) fn to_pprof(text: &[u8]) -> Result<Vec<u8>, ApiError> {
+pub(crate) fn to_pprof(text: &[u8]) -> Result<Vec<u8>, ApiError> {
     if text.len() > BYTES_MAX {
         let message = format!("the flame graph has {} bytes (limit {BYTES_MAX})", text.len());
         return Err(ApiError::new(ErrorKind::TooLarge, "profile", message));

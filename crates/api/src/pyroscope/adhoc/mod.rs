@@ -8,6 +8,8 @@ mod file;
 mod flame_json;
 mod shelf;
 
+pub(crate) use flame_json::to_pprof as flame_json_to_pprof;
+
 use std::sync::Arc;
 
 use base64::{
