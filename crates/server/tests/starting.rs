@@ -38,6 +38,12 @@ async fn connect(address: SocketAddr) -> TcpStream {
     TcpStream::connect(address).await.unwrap()
 }
 
+/// A server tells the whole process to keep its scratch files in that server's data folder: a folder made there would go
+/// with the other test's.
+fn temporary_folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(std::env::temp_dir()).unwrap()
+}
+
 fn config(data_dir: &Path) -> Config {
     config_with(data_dir, &[])
 }
@@ -54,7 +60,7 @@ fn config_with(data_dir: &Path, flags: &[(&str, &str)]) -> Config {
 
 #[tokio::test]
 async fn probes_are_answered_and_everything_else_waits_until_the_log_is_replayed() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temporary_folder();
     // Nothing is opened before `open`, so this is how a server is while it replays, for as long as the test likes.
     let starting = Server::listen(config(&folder.path().join("data"))).await.unwrap();
     let mut stream = connect(starting.address()).await;
@@ -90,7 +96,7 @@ async fn probes_are_answered_and_everything_else_waits_until_the_log_is_replayed
 
 #[tokio::test]
 async fn the_secret_is_asked_for_from_the_first_moment_on() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temporary_folder();
     let secret = folder.path().join("secret");
     std::fs::write(&secret, "a-secret-of-enough-bytes").unwrap();
     let flags = [("token_file", secret.to_str().unwrap())];
@@ -106,7 +112,7 @@ async fn the_secret_is_asked_for_from_the_first_moment_on() {
 
 #[tokio::test]
 async fn a_data_folder_that_cannot_be_opened_ends_the_listening() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temporary_folder();
     std::fs::write(folder.path().join("data"), b"a file").unwrap();
     let starting = Server::listen(config(&folder.path().join("data"))).await.unwrap();
     let mut stream = connect(starting.address()).await;
@@ -119,7 +125,7 @@ async fn a_data_folder_that_cannot_be_opened_ends_the_listening() {
 /// The body comes after the answer could be there: in a packet of its own, as a client of RPC sends it.
 #[tokio::test]
 async fn a_connection_outlives_an_answer_that_needed_no_body() {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = temporary_folder();
     let server = Server::listen(config(&folder.path().join("data"))).await.unwrap().open().await.unwrap();
     let mut stream = connect(server.address()).await;
     for (path, status) in
