@@ -12,7 +12,7 @@ use std::{
 
 use profile::{LabelSet, Link, MappingFlags, ProfileId, SeriesType, Temporality, Timestamp};
 
-use crate::BlockError;
+use crate::{BlockError, sums::NodeSums};
 
 /// Stands for "none" in every id column.
 pub const NONE: u32 = u32::MAX;
@@ -319,12 +319,12 @@ pub trait Dataset: Send + Sync {
     /// # Errors
     /// When the file cannot be read or is corrupt.
     fn symbols(&self) -> Result<std::sync::Arc<dyn Symbols + '_>, BlockError>;
-    /// Adds each picked profile's values of the picked column to `sums`, one number per node, wrapping. The caller
-    /// has made sure from the profiles' totals that nothing wraps. Returns the encoded bytes read.
+    /// Adds each picked profile's values of the picked column to `sums`. The caller has made sure from the profiles'
+    /// totals that nothing wraps. Returns the encoded bytes read.
     ///
     /// # Errors
     /// When rows cannot be read or are corrupt; `sums` is then of no use.
-    fn add_values(&self, picks: &[Pick], sums: &mut [i64]) -> Result<u64, BlockError>;
+    fn add_values(&self, picks: &[Pick], sums: &mut NodeSums) -> Result<u64, BlockError>;
     /// Decodes all rows of a profile. Returns the encoded bytes read.
     ///
     /// # Errors

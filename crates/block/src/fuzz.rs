@@ -17,8 +17,8 @@ use std::{
 use profile::{LabelSet, ProfileId, Tenant, Timestamp};
 
 use crate::{
-    AttachmentPart, Block, BlockError, BlockInput, Dataset, DatasetPart, MemoryFile, NONE, Pick, ReadAt,
-    Rows,
+    AttachmentPart, Block, BlockError, BlockInput, Dataset, DatasetPart, MemoryFile, NONE, NodeSums, Pick,
+    ReadAt, Rows,
     footer::Footer,
     section::{Packing, Section, SectionKind},
     support::{NOON, Random, varied_dataset},
@@ -132,7 +132,7 @@ fn read_everything(source: Arc<dyn ReadAt>) -> Result<(), BlockError> {
         for id in 0..symbols.label_set_count() {
             symbols.label_set(id);
         }
-        let mut sums = vec![0; symbols.node_count() as usize];
+        let mut sums = NodeSums::new(symbols.node_count(), None);
         let mut rows = Rows::default();
         for profile in 0..dataset.profile_count() {
             let meta = dataset.profile(profile);

@@ -24,6 +24,7 @@ mod renumber;
 mod rows;
 mod section;
 mod source;
+mod sums;
 #[cfg(test)]
 #[path = "../tests/support/mod.rs"]
 mod support;
@@ -41,4 +42,5 @@ pub use dataset::{
 pub use error::BlockError;
 pub use reader::{Block, BlockDataset};
 pub use source::{MemoryFile, ReadAt};
+pub use sums::{NodeOutOfRange, NodeSums, ROWS_PER_ADD, RowPack, SumsView};
 pub use writer::write_block;

@@ -67,12 +67,6 @@ impl<'a> Pack<'a> {
         Ok(Self { length, width, packed, positions, highs })
     }
 
-    /// Whether some numbers have bits above the width.
-    #[inline]
-    pub(crate) const fn has_exceptions(&self) -> bool {
-        !self.positions.is_empty()
-    }
-
     /// Calls back with each exception's position and its bits above the width, already in their place.
     #[inline]
     pub(crate) fn for_each_exception(&self, mut call: impl FnMut(usize, u64)) -> Result<(), Malformed> {
@@ -131,22 +125,21 @@ impl Packer {
         }
     }
 
-    /// Unpacks numbers that are distances, and adds them up from `start`, wrapping.
+    /// Unpacks numbers that are distances between nodes, so of 32 bits.
     #[inline]
-    pub(crate) fn running_sums(&self, pack: &Pack<'_>, start: u32, sums: &mut Lows) -> Result<(), Malformed> {
-        if pack.length == PACK_LENGTH && !pack.has_exceptions() {
-            self.wide.decompress_sorted(start, pack.packed, sums, pack.width);
-            return Ok(());
-        }
-        self.lows(pack, sums);
+    pub(crate) fn distances(&self, pack: &Pack<'_>, distances: &mut Lows) -> Result<(), Malformed> {
+        self.lows(pack, distances);
         let mut is_too_wide = false;
         pack.for_each_exception(|position, high| match u32::try_from(high) {
-            Ok(high) => sums[position] |= high,
+            Ok(high) => distances[position] |= high,
             Err(_) => is_too_wide = true,
         })?;
-        if is_too_wide {
-            return Err(Malformed("distance has more than 32 bits"));
-        }
+        if is_too_wide { Err(Malformed("distance has more than 32 bits")) } else { Ok(()) }
+    }
+
+    /// Unpacks numbers that are distances, and adds them up from `start`, wrapping.
+    pub(crate) fn running_sums(&self, pack: &Pack<'_>, start: u32, sums: &mut Lows) -> Result<(), Malformed> {
+        self.distances(pack, sums)?;
         let mut sum = start;
         for number in &mut sums[..pack.length] {
             sum = sum.wrapping_add(*number);
@@ -205,17 +198,32 @@ fn pack_short(lows: &[u32], width: u8, out: &mut Vec<u8>) {
 }
 
 fn unpack_short(pack: &Pack<'_>, lows: &mut Lows) {
-    // The last numbers are read with bytes behind the pack, which a copy with slack provides.
-    let mut padded = [0_u8; PACK_LENGTH * 4 + SLACK];
-    padded[..pack.packed.len()].copy_from_slice(pack.packed);
     let width = usize::from(pack.width);
     let mask = (1_u64 << width) - 1;
-    for (position, low) in lows[..pack.length].iter_mut().enumerate() {
-        let bit = position * width;
-        let mut window = [0_u8; 8];
-        window.copy_from_slice(&padded[bit / 8..][..8]);
-        let number = (u64::from_le_bytes(window) >> (bit % 8)) & mask;
-        *low = number as u32;
+    let number = |bytes: &[u8], bit: usize| {
+        let window = bytes
+            .get(bit / 8..)
+            .and_then(<[u8]>::first_chunk::<8>)
+            .map_or(0, |eight| u64::from_le_bytes(*eight));
+        // Under a mask of at most 32 bits.
+        ((window >> (bit % 8)) & mask) as u32
+    };
+    // Whole words can be read for all numbers but the last few, which are read from a copy with slack behind it.
+    let whole = match (pack.packed.len().checked_sub(SLACK), width) {
+        (None, _) => 0,
+        (_, 0) => pack.length,
+        (Some(bytes), _) => (bytes * 8 / width + 1).min(pack.length),
+    };
+    let (front, rest) = lows[..pack.length].split_at_mut(whole);
+    for (position, low) in front.iter_mut().enumerate() {
+        *low = number(pack.packed, position * width);
+    }
+    let start = whole * width / 8;
+    let mut padded = [0_u8; 3 * SLACK];
+    let tail = pack.packed.get(start..).unwrap_or_default();
+    padded[..tail.len()].copy_from_slice(tail);
+    for (position, low) in (whole..).zip(rest) {
+        *low = number(&padded, position * width - start * 8);
     }
 }
 

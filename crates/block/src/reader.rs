@@ -18,6 +18,7 @@ use crate::{
     profiles::{ProfileTable, RowLengths, read_row_labels, read_row_links, read_row_times, read_series},
     rows::PackedRows,
     section::{Section, SectionKind, corrupt},
+    sums::NodeSums,
     symbols::BlockSymbols,
     writer::digest_key,
 };
@@ -337,7 +338,15 @@ impl BlockDataset {
     ) -> Result<std::ops::Range<usize>, BlockError> {
         let start = self.starts[profile as usize].rows;
         let length = self.table.lengths[profile as usize].rows as usize;
-        let index = self.row_chunks.partition_point(|&(raw_start, _)| raw_start <= start).saturating_sub(1);
+        // Most profiles lie in the chunk of the one before.
+        let is_loaded = chunk.index.is_some_and(|index| {
+            let next = self.row_chunks.get(index + 1).map_or(u64::MAX, |&(raw_start, _)| raw_start);
+            (self.row_chunks[index].0..next).contains(&start)
+        });
+        let index = match chunk.index {
+            Some(index) if is_loaded => index,
+            _ => self.row_chunks.partition_point(|&(raw_start, _)| raw_start <= start).saturating_sub(1),
+        };
         let Some(&(raw_start, offset)) = self.row_chunks.get(index) else {
             return Err(section.corrupt(self.source(), Malformed("has no rows")));
         };
@@ -428,7 +437,7 @@ impl Dataset for BlockDataset {
         Ok(self.loaded_symbols()?)
     }
 
-    fn add_values(&self, picks: &[Pick], sums: &mut [i64]) -> Result<u64, BlockError> {
+    fn add_values(&self, picks: &[Pick], sums: &mut NodeSums) -> Result<u64, BlockError> {
         let section = self.section(SectionKind::Rows)?;
         let wrong = |malformed| section.corrupt(self.source(), malformed);
         let mut sorted = Vec::new();
@@ -446,6 +455,7 @@ impl Dataset for BlockDataset {
             let rows = PackedRows::read(&chunk.bytes[range], profile.rows, self.columns(profile));
             rows.and_then(|rows| rows.add(&self.packer, pick.column as usize, sums)).map_err(wrong)?;
         }
+        sums.finish().map_err(|outside| wrong(outside.into()))?;
         Ok(chunk.bytes_read)
     }
 

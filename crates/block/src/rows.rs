@@ -14,6 +14,7 @@ use crate::{
     NONE, Rows,
     cursor::{Cursor, Malformed, put_signed, put_varint},
     packing::{Lows, PACK_LENGTH, Pack, Packer},
+    sums::{NodeSums, RowPack},
 };
 
 /// Every value of the column is the same.
@@ -169,39 +170,49 @@ impl<'a> PackedRows<'a> {
         Ok(Self { rows, empty, columns: heads, lanes: lanes.len(), packs: cursor })
     }
 
-    /// Adds a column to one number per node, wrapping. Rows without a stack have no node and are left out.
-    pub(crate) fn add(mut self, packer: &Packer, column: usize, sums: &mut [i64]) -> Result<(), Malformed> {
+    /// Adds a column to the sums. Rows without a stack have no node and are left out.
+    pub(crate) fn add(
+        mut self,
+        packer: &Packer,
+        column: usize,
+        sums: &mut NodeSums,
+    ) -> Result<(), Malformed> {
         let column = *self.columns.get(column).ok_or(Malformed("column is not there"))?;
-        let mut nodes = [0; PACK_LENGTH];
+        let (before, behind) = match column {
+            Column::Constant(value) => {
+                sums.begin(value, 1);
+                (self.lanes, 0)
+            }
+            Column::Packed { lane, unit, base } => {
+                sums.begin(unit, base);
+                (lane, self.lanes - lane - 1)
+            }
+        };
+        let mut distances = [0; PACK_LENGTH];
         let mut lows = [0; PACK_LENGTH];
-        let mut last = 0;
+        let mut node = 0;
         for start in (0..self.rows).step_by(PACK_LENGTH) {
             let length = PACK_LENGTH.min(self.rows - start);
-            let skipped = self.empty.saturating_sub(start).min(length);
             let pack = Pack::read(&mut self.packs, length)?;
-            packer.running_sums(&pack, last, &mut nodes)?;
-            last = nodes[length - 1];
-            let of_rows = &nodes[skipped..length];
-            match column {
-                Column::Constant(value) => add_constant(of_rows, value, sums)?,
-                Column::Packed { lane, unit, base } => {
-                    self.skip_lanes(lane, length)?;
+            packer.distances(&pack, &mut distances)?;
+            self.skip_lanes(before, length)?;
+            let numbers = match column {
+                Column::Constant(_) => None,
+                Column::Packed { .. } => {
                     let pack = Pack::read(&mut self.packs, length)?;
-                    let constant = unit.wrapping_mul(base);
-                    if pack.width == 0 {
-                        add_constant(of_rows, constant, sums)?;
-                    } else {
-                        packer.lows(&pack, &mut lows);
-                        add_scaled(of_rows, &lows[skipped..length], unit, constant, sums)?;
-                    }
-                    if pack.has_exceptions() {
-                        add_exceptions(&pack, &nodes, skipped, unit, sums)?;
-                    }
-                    self.skip_lanes(self.lanes - lane - 1, length)?;
+                    packer.lows(&pack, &mut lows);
+                    Some(pack)
                 }
-            }
-            if let Column::Constant(_) = column {
-                self.skip_lanes(self.lanes, length)?;
+            };
+            node = sums.add(&RowPack {
+                node_before: node,
+                distances: &distances[..length],
+                skipped: self.empty.saturating_sub(start).min(length),
+                numbers: &lows[..length],
+            });
+            if let Some(pack) = numbers {
+                pack.for_each_exception(|position, high| sums.add_part(position, high))?;
+                self.skip_lanes(behind, length)?;
             }
         }
         self.packs.finish()
@@ -263,50 +274,6 @@ fn read_lane(packer: &Packer, pack: &Pack<'_>, lane: &mut [u64; PACK_LENGTH]) ->
     pack.for_each_exception(|position, high| lane[position] |= high)
 }
 
-#[inline(never)]
-fn add_constant(nodes: &[u32], value: i64, sums: &mut [i64]) -> Result<(), Malformed> {
-    for &node in nodes {
-        let sum = sums.get_mut(node as usize).ok_or(OUT_OF_RANGE)?;
-        *sum = sum.wrapping_add(value);
-    }
-    Ok(())
-}
-
-#[inline(never)]
-fn add_scaled(
-    nodes: &[u32],
-    lows: &[u32],
-    unit: i64,
-    constant: i64,
-    sums: &mut [i64],
-) -> Result<(), Malformed> {
-    for (&node, &low) in nodes.iter().zip(lows) {
-        let sum = sums.get_mut(node as usize).ok_or(OUT_OF_RANGE)?;
-        *sum = sum.wrapping_add(constant).wrapping_add(unit.wrapping_mul(i64::from(low)));
-    }
-    Ok(())
-}
-
-#[cold]
-fn add_exceptions(
-    pack: &Pack<'_>,
-    nodes: &Lows,
-    skipped: usize,
-    unit: i64,
-    sums: &mut [i64],
-) -> Result<(), Malformed> {
-    pack.for_each_exception(|position, high| {
-        // The node was in range when the low bits were added.
-        if position >= skipped
-            && let Some(sum) = sums.get_mut(nodes[position] as usize)
-        {
-            *sum = sum.wrapping_add(unit.wrapping_mul(high.cast_signed()));
-        }
-    })
-}
-
-const OUT_OF_RANGE: Malformed = Malformed("row points behind the nodes");
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -330,9 +297,10 @@ mod tests {
                 expected[node as usize] =
                     expected[node as usize].wrapping_add(values[row * columns + column]);
             }
-            let mut sums = vec![0; 1000];
+            let mut sums = NodeSums::new(1000, None);
             PackedRows::read(&bytes, count, columns).unwrap().add(&packer, column, &mut sums).unwrap();
-            assert_eq!(sums, expected, "column {column}");
+            sums.finish().unwrap();
+            assert_eq!(sums.to_vec(), expected, "column {column}");
         }
         if !nodes.is_empty() {
             for length in 0..bytes.len() {

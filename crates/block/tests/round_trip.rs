@@ -5,7 +5,9 @@ mod support;
 
 use std::sync::Arc;
 
-use block::{AttachmentPart, Block, BlockInput, Dataset, DatasetPart, MemoryFile, NONE, Pick, write_block};
+use block::{
+    AttachmentPart, Block, BlockInput, Dataset, DatasetPart, MemoryFile, NONE, NodeSums, Pick, write_block,
+};
 use profile::{LabelSet, ProfileId, Tenant, TimeRange, Timestamp};
 use proptest::prelude::*;
 use support::{MemoryDataset, NOON, describe, varied_dataset};
@@ -64,9 +66,9 @@ proptest! {
             .map(|profile| Pick { profile, column: profile % 2 })
             .filter(|pick| (pick.column as usize) < read.profile(pick.profile).totals.len())
             .collect();
-        let mut sums = vec![0; symbols.node_count() as usize];
+        let mut sums = NodeSums::new(symbols.node_count(), None);
         read.add_values(&picks, &mut sums).unwrap();
-        let mut expected = vec![0_i64; sums.len()];
+        let mut expected = vec![0_i64; symbols.node_count() as usize];
         for pick in &picks {
             let mut rows = Default::default();
             read.rows(pick.profile, &mut rows).unwrap();
@@ -76,7 +78,7 @@ proptest! {
                 expected[node as usize] = expected[node as usize].wrapping_add(value);
             }
         }
-        prop_assert_eq!(sums, expected);
+        prop_assert_eq!(sums.to_vec(), expected);
     }
 }
 

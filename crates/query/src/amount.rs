@@ -15,6 +15,14 @@ pub(crate) struct Scale {
 pub(crate) trait Amount: Copy + Default + Ord + AddAssign + Sub<Output = Self> + Send + Sync {
     /// A value as part of a sum.
     fn scaled(value: i64, scale: Scale) -> Self;
+    /// Adds a value.
+    #[inline]
+    fn add_scaled(&mut self, value: i64, scale: Scale) {
+        // Most places have no value, and scaling divides.
+        if value != 0 {
+            *self += Self::scaled(value, scale);
+        }
+    }
     /// The sum for further arithmetic; still scaled.
     fn wide(self) -> i128;
     /// The distance from zero.
@@ -25,6 +33,12 @@ impl Amount for i64 {
     #[inline]
     fn scaled(value: i64, _: Scale) -> Self {
         value
+    }
+
+    #[inline]
+    fn add_scaled(&mut self, value: i64, _: Scale) {
+        // Without a branch, which could not be foretold.
+        *self += value;
     }
 
     fn wide(self) -> i128 {

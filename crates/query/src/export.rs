@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use block::{Dataset, NONE, Pick, Rows};
+use block::{Dataset, NONE, NodeSums, Pick, Rows};
 use profile::{LocationIndex, Profile, ProfileId, ProfileType, Tenant, TimeRange, Timestamp, ValueType};
 
 use crate::{
@@ -177,7 +177,7 @@ impl Adding<'_, '_> {
     fn add_dense(&mut self, group: &[&Picked]) -> Result<(), QueryError> {
         let dataset = &self.part.dataset;
         let scale = self.scale(group.first().map_or(1, |picked| picked.rounds));
-        let mut sums = vec![0_i64; dataset.symbols()?.node_count() as usize];
+        let mut sums = NodeSums::new(dataset.symbols()?.node_count(), None);
         let mut total = 0_i64;
         for chunk in group.chunks(limits::PROFILES_PER_CHECK) {
             let picks: Vec<Pick> = chunk.iter().map(|picked| picked.pick).collect();
@@ -191,7 +191,7 @@ impl Adding<'_, '_> {
             self.progress.read(bytes, row_count)?;
         }
         let mut outside = total;
-        for (node, &sum) in (0_u32..).zip(&sums) {
+        for (node, &sum) in (0_u32..).zip(&sums.to_vec()) {
             outside = outside.wrapping_sub(sum);
             if sum != 0 {
                 self.add_value(node, 0, i128::scaled(sum, scale));

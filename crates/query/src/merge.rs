@@ -1,15 +1,15 @@
 //! The merge: rows into nodes, nodes into display nodes, roll-up, and several datasets joined by path.
 //!
 //! Hot path of every flame graph and table. For one dataset it is `Dataset::add_values` into a dense array, a second dense
-//! addition through the cached display tree, and one backward pass. Nodes whose sum is zero are skipped. Several datasets
-//! are joined node by node through one look-up table, parents before children; names are compared whole.
+//! addition through the cached display tree, and one backward pass. Several datasets are joined node by node through one
+//! look-up table, parents before children; names are compared whole, and nodes without weight are skipped.
 //!
-//! Memory of a running merge: 8 bytes per node of the largest dataset, 16 per display node (32 where sums are wide), and
-//! for several datasets about 40 per joined node.
+//! Memory of a running merge: 4 or 8 bytes per node of the largest dataset, 16 per display node (32 where sums are wide),
+//! and for several datasets about 40 per joined node.
 
 use std::sync::Arc;
 
-use block::{Dataset, NONE, Pick, Rows};
+use block::{Dataset, NONE, NodeSums, Pick, Rows, SumsView};
 
 use crate::{
     NameMode, QueryError,
@@ -153,7 +153,7 @@ fn with_display<'p, 'c, 'd, T: Amount, R>(
     let tree = read(&shared);
     let mut selfs = vec![T::default(); tree.paths().len()];
     let mut sums = Sums {
-        node_count: symbols.node_count() as usize,
+        node_count: symbols.node_count(),
         node_display: tree.node_display(),
         selfs: &mut selfs,
         denominator: plan.denominator,
@@ -171,7 +171,7 @@ fn with_display<'p, 'c, 'd, T: Amount, R>(
 
 /// Adds rows of one dataset into its display nodes.
 struct Sums<'a, 'p, T> {
-    node_count: usize,
+    node_count: u32,
     node_display: &'a [u32],
     selfs: &'a mut [T],
     denominator: i128,
@@ -197,33 +197,41 @@ impl<T: Amount> Sums<'_, '_, T> {
 
     /// Whole profiles without negative values, all divided by the same number of rounds.
     fn add_dense(&mut self, part: &PlanPart<'_>, group: &[&Picked]) -> Result<(), QueryError> {
-        let mut sums = vec![0_i64; self.node_count];
+        let total_of = |pick: &Pick| part.dataset.profile(pick.profile).totals[pick.column as usize];
         let picks: Vec<Pick> = group.iter().map(|picked| picked.pick).collect();
-        let mut total = 0_i64;
+        let total = picks.iter().map(total_of).fold(0_i64, i64::wrapping_add);
+        // No value is negative, so no sum exceeds the total.
+        let sum_max = picks.iter().map(total_of).try_fold(0_i64, i64::checked_add);
+        let mut sums = NodeSums::new(self.node_count, sum_max.map(i64::unsigned_abs));
         for chunk in picks.chunks(limits::PROFILES_PER_CHECK) {
             let bytes = part.dataset.add_values(chunk, &mut sums)?;
-            let mut row_count = 0;
-            for pick in chunk {
-                let meta = part.dataset.profile(pick.profile);
-                row_count += u64::from(meta.rows);
-                total = total.wrapping_add(meta.totals[pick.column as usize]);
-            }
-            self.progress.read(bytes, row_count)?;
+            let rows = chunk.iter().map(|pick| u64::from(part.dataset.profile(pick.profile).rows));
+            self.progress.read(bytes, rows.sum())?;
         }
         let scale = self.scale(group.first().map_or(1, |picked| picked.rounds));
-        let mut in_nodes = 0_i64;
-        for (&sum, &display) in sums.iter().zip(self.node_display) {
-            if sum != 0 {
-                in_nodes = in_nodes.wrapping_add(sum);
-                self.selfs[display as usize] += T::scaled(sum, scale);
+        let in_nodes = match sums.view() {
+            SumsView::Narrow { unit, sums } => {
+                let value = |&sum: &u32| unit.wrapping_mul(i64::from(sum));
+                self.add_nodes(sums.iter().map(value), scale)
             }
-        }
+            SumsView::Wide(sums) => self.add_nodes(sums.iter().copied(), scale),
+        };
         // Rows without a stack are in the totals and in no node (C006).
         let outside = total.wrapping_sub(in_nodes);
         if outside != 0 {
             self.selfs[NO_STACK as usize] += T::scaled(outside, scale);
         }
         Ok(())
+    }
+
+    /// Adds one value per node and returns their sum.
+    fn add_nodes(&mut self, values: impl Iterator<Item = i64>, scale: Scale) -> i64 {
+        let mut total = 0_i64;
+        for (value, &display) in values.zip(self.node_display) {
+            total = total.wrapping_add(value);
+            self.selfs[display as usize].add_scaled(value, scale);
+        }
+        total
     }
 
     /// A profile of which rows are left out, or with values of both signs.

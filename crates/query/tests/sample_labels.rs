@@ -13,8 +13,8 @@ use std::{
 };
 
 use block::{
-    BlockError, Dataset, DatasetId, Frame, FunctionNode, LabelPair, Node, Pick, ProfileMeta, Rows, Series,
-    StoredFrame, StoredFunction, StoredHeader, StoredLine, StoredLocation, StoredMapping, Symbols,
+    BlockError, Dataset, DatasetId, Frame, FunctionNode, LabelPair, Node, NodeSums, Pick, ProfileMeta, Rows,
+    Series, StoredFrame, StoredFunction, StoredHeader, StoredLine, StoredLocation, StoredMapping, Symbols,
 };
 use profile::TimeRange;
 use query::{Control, Engine, NameMode, QueryError, SampleLabels, Selection, StepRange, limits};
@@ -119,7 +119,7 @@ impl Dataset for Watched {
     fn symbols(&self) -> Result<Arc<dyn Symbols + '_>, BlockError> {
         Ok(Arc::new(WatchedSymbols { inner: self.inner.symbols()?, watch: &self.watch }))
     }
-    fn add_values(&self, picks: &[Pick], sums: &mut [i64]) -> Result<u64, BlockError> {
+    fn add_values(&self, picks: &[Pick], sums: &mut NodeSums) -> Result<u64, BlockError> {
         self.inner.add_values(picks, sums)
     }
     fn rows(&self, profile: u32, rows: &mut Rows) -> Result<u64, BlockError> {

@@ -10,7 +10,8 @@ use std::{
 };
 
 use block::{
-    Block, BlockDataset, BlockError, Dataset, DatasetId, Pick, ProfileMeta, ReadAt, Rows, Series, Symbols,
+    Block, BlockDataset, BlockError, Dataset, DatasetId, NodeSums, Pick, ProfileMeta, ReadAt, Rows, Series,
+    Symbols,
 };
 use object_store::path::Path;
 use profile::{ProfileId, Tenant, TimeRange, Timestamp};
@@ -257,7 +258,7 @@ impl Dataset for HeardDataset {
         self.heard(self.dataset.symbols())
     }
 
-    fn add_values(&self, picks: &[Pick], sums: &mut [i64]) -> Result<u64, BlockError> {
+    fn add_values(&self, picks: &[Pick], sums: &mut NodeSums) -> Result<u64, BlockError> {
         self.heard(self.dataset.add_values(picks, sums))
     }
 

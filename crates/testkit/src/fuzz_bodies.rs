@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use block::{Block, BlockError, Dataset as _, MemoryFile, Pick, Rows};
+use block::{Block, BlockError, Dataset as _, MemoryFile, NodeSums, Pick, Rows};
 use formats::{DecodeErrorKind, Decoder, Limits, Measure, TreeReader, encode_pprof, take_work, write_tree};
 
 use crate::Plain;
@@ -173,7 +173,7 @@ pub fn fuzz_block(bytes: &[u8]) -> Result<(), BlockError> {
     for position in 0..block.dataset_count() {
         let dataset = block.dataset(position)?;
         let symbols = dataset.symbols()?;
-        let mut sums = vec![0; symbols.node_count() as usize];
+        let mut sums = NodeSums::new(symbols.node_count(), None);
         for profile in 0..dataset.profile_count() {
             let meta = dataset.profile(profile);
             block.contains(meta.id)?;

@@ -6,7 +6,7 @@ use std::{
     hash::{DefaultHasher, Hash, Hasher},
 };
 
-use block::{Dataset, NONE, Pick, Rows, Symbols};
+use block::{Dataset, NONE, NodeSums, Pick, Rows, Symbols};
 use profile::ProfileId;
 use store::{RecoveryReport, log_of, replay_log};
 
@@ -124,7 +124,7 @@ fn read_labels(symbols: &dyn Symbols) -> Vec<u64> {
 fn read_dataset(dataset: &dyn Dataset, profiles: &mut BTreeMap<ProfileId, u64>) {
     let symbols = dataset.symbols().expect("a head has its symbols");
     let (stacks, labels) = (read_stacks(&*symbols), read_labels(&*symbols));
-    let mut sums = vec![0; stacks.len()];
+    let mut sums = NodeSums::new(symbols.node_count(), None);
     let mut rows = Rows::default();
     let mut ids = BTreeSet::new();
     for position in 0..dataset.profile_count() {

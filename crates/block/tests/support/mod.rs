@@ -5,9 +5,9 @@
 use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use block::{
-    BlockError, Dataset, DatasetId, FunctionNode, LabelPair, NONE, Node, Pick, ProfileMeta, Rows, Series,
-    StoredFrame, StoredFunction, StoredHeader, StoredLabelValue, StoredLine, StoredLocation, StoredMapping,
-    Symbols,
+    BlockError, Dataset, DatasetId, FunctionNode, LabelPair, NONE, Node, NodeSums, Pick, ProfileMeta,
+    RowPack, Rows, Series, StoredFrame, StoredFunction, StoredHeader, StoredLabelValue, StoredLine,
+    StoredLocation, StoredMapping, Symbols,
 };
 use profile::{LabelSet, Link, MappingFlags, ProfileId, SeriesType, Temporality, Timestamp, TypedColumn};
 
@@ -237,16 +237,18 @@ impl Dataset for MemoryDataset {
     fn symbols(&self) -> Result<Arc<dyn Symbols + '_>, BlockError> {
         Ok(Arc::clone(&self.symbols) as Arc<dyn Symbols>)
     }
-    fn add_values(&self, picks: &[Pick], sums: &mut [i64]) -> Result<u64, BlockError> {
+    fn add_values(&self, picks: &[Pick], sums: &mut NodeSums) -> Result<u64, BlockError> {
         for pick in picks {
             let rows = &self.rows[pick.profile as usize];
             let width =
                 self.series[self.profiles[pick.profile as usize].series as usize].series_type.columns.len();
             for (row, &node) in rows.nodes.iter().enumerate().filter(|(_, node)| **node != NONE) {
                 let value = rows.values[row * width + pick.column as usize];
-                sums[node as usize] = sums[node as usize].wrapping_add(value);
+                sums.begin(value, 1);
+                sums.add(&RowPack { node_before: node, distances: &[0], skipped: 0, numbers: &[0] });
             }
         }
+        sums.finish().unwrap();
         Ok(0)
     }
     fn rows(&self, profile: u32, rows: &mut Rows) -> Result<u64, BlockError> {

@@ -16,6 +16,7 @@ mod record;
 mod rows;
 mod sample_rows;
 mod snapshot;
+mod spread;
 mod stacks;
 mod symbols;
 mod tables;

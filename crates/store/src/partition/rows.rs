@@ -10,15 +10,17 @@
 //! length with the lengths apart ([`pack`]), which reads at several hundred million rows per second without
 //! branches and still compresses well, since most numbers are one byte.
 //!
-//! Not here: which node a stack is (`intern`), compression (`record`).
+//! Not here: which node a stack is (`intern`), compression (`record`), reading several numbers at once (`spread`).
 
-use block::{NONE, Rows};
+use block::{NONE, NodeSums, ROWS_PER_ADD, RowPack, Rows};
 use profile::Link;
 
 use super::{
     bytes::{Damaged, Reader, put_varint, zigzag_decode, zigzag_encode},
     divisor::Divisor,
+    spread::unpack_lows,
 };
+use crate::hash::low_word;
 
 /// Zero bytes after the last stream, so that eight bytes can be read anywhere.
 const PADDING: usize = 8;
@@ -189,7 +191,7 @@ fn encode_links(links: &[Link], out: &mut Vec<u8>) {
 }
 
 /// Byte lengths that the control bits of a stream choose from, by the longest number.
-const fn lengths(longest: usize) -> [usize; 4] {
+pub(super) const fn lengths(longest: usize) -> [usize; 4] {
     if longest <= 2 { [1, 2, 0, 0] } else { [1, 2, 3, longest] }
 }
 
@@ -215,7 +217,7 @@ const MASKS: [u64; 9] = {
 
 /// Writes numbers: the longest byte length, varint data bytes, control bits (0, 1 or 2 per number, choosing among
 /// [`lengths`]), then the low bytes of each number.
-fn pack(numbers: &[u64], out: &mut Vec<u8>) {
+pub(super) fn pack(numbers: &[u64], out: &mut Vec<u8>) {
     let all = numbers.iter().fold(0, |all, number| all | number);
     let longest = (64 - all.leading_zeros() as usize).div_ceil(8);
     out.push(u8::try_from(longest).unwrap_or(8));
@@ -286,7 +288,7 @@ fn skip(input: &mut Reader<'_>, count: usize) -> Result<(), Damaged> {
 
 /// Reads a stream of `count` numbers, giving each to `each` with its position.
 #[inline]
-fn unpack(input: &mut Reader<'_>, count: usize, mut each: impl FnMut(u64)) -> Result<(), Damaged> {
+pub(super) fn unpack(input: &mut Reader<'_>, count: usize, mut each: impl FnMut(u64)) -> Result<(), Damaged> {
     let longest = usize::from(input.byte()?);
     match longest {
         0 => (0..count).for_each(|_| each(0)),
@@ -379,14 +381,18 @@ const fn is_stored(rule: u64) -> bool {
 /// Memory that reading reuses.
 #[derive(Debug, Default)]
 pub(crate) struct ReadBuffer {
-    nodes: Vec<u32>,
+    distances: Vec<u32>,
+    numbers: Vec<u32>,
+    /// Position and what is above 32 bits.
+    highs: Vec<(usize, u64)>,
 }
 
-/// Adds one column of encoded rows to `sums`; rows with an empty stack have no node and are left out.
+/// Adds one column of encoded rows to `sums`; rows with an empty stack have no node and are left out. Nodes that do not
+/// exist are found when sums are finished.
 pub(crate) fn add_values(
     bytes: &[u8],
     column: usize,
-    sums: &mut [i64],
+    sums: &mut NodeSums,
     buffer: &mut ReadBuffer,
 ) -> Result<(), Damaged> {
     let mut input = Reader::new(bytes);
@@ -399,34 +405,38 @@ pub(crate) fn add_values(
         rule if rule >= RULE_SAME => usize::try_from(rule - RULE_SAME).unwrap_or(usize::MAX),
         _ => column,
     };
-    let mut node = 0u32;
-    buffer.nodes.clear();
-    unpack(&mut input, header.rows, |difference| {
-        node = node.wrapping_add(super::super::hash::low_word(difference));
-        buffer.nodes.push(node);
-    })?;
+    let ReadBuffer { distances, numbers, highs } = buffer;
+    unpack_lows(&mut input, header.rows, distances, |_, _| {})?;
     for rule in &header.rules[..source] {
         if is_stored(rule.rule) {
             skip(&mut input, header.rows)?;
         }
     }
-    let signed = header.rules[source].rule == RULE_SIGNED;
-    let mut nodes = buffer.nodes.iter();
-    let mut outside = false;
-    let mut add = |value: i64| {
-        let Some(&node) = nodes.next() else { return };
-        // Node 0 is the empty stack; it wraps to a place that no array has.
-        match sums.get_mut(node.wrapping_sub(1) as usize) {
-            Some(sum) => *sum = sum.wrapping_add(value.wrapping_mul(wanted.scale)),
-            None => outside |= node != 0,
-        }
-    };
-    if signed {
-        unpack(&mut input, header.rows, |number| add(zigzag_decode(number)))?;
+    highs.clear();
+    if header.rules[source].rule == RULE_SIGNED {
+        numbers.clear();
+        unpack(&mut input, header.rows, |number| {
+            let number = zigzag_decode(number).cast_unsigned();
+            highs.push((numbers.len(), number >> 32 << 32));
+            numbers.push(low_word(number));
+        })?;
     } else {
-        unpack(&mut input, header.rows, |number| add(number.cast_signed()))?;
+        unpack_lows(&mut input, header.rows, numbers, |position, high| highs.push((position, high)))?;
     }
-    if outside { Err(Damaged("node beyond the table")) } else { Ok(()) }
+    sums.begin(wanted.scale, 0);
+    // Nodes are stored one higher, with 0 for the empty stack; such rows come first.
+    let empty = distances.iter().take_while(|&&distance| distance == 0).count();
+    let mut highs = highs.iter().peekable();
+    let mut node = NONE;
+    let packs = distances.chunks(ROWS_PER_ADD).zip(numbers.chunks(ROWS_PER_ADD));
+    for (start, (distances, numbers)) in (0..).step_by(ROWS_PER_ADD).zip(packs) {
+        let skipped = empty.saturating_sub(start).min(distances.len());
+        node = sums.add(&RowPack { node_before: node, distances, skipped, numbers });
+        while let Some((position, high)) = highs.next_if(|(position, _)| *position < start + ROWS_PER_ADD) {
+            sums.add_part(position - start, *high);
+        }
+    }
+    Ok(())
 }
 
 /// Decodes all rows.
@@ -480,7 +490,7 @@ fn decode_nodes(input: &mut Reader<'_>, count: usize, rows: &mut Rows) -> Result
     rows.nodes.reserve(count);
     let mut node = 0u32;
     unpack(input, count, |difference| {
-        node = node.wrapping_add(super::super::hash::low_word(difference));
+        node = node.wrapping_add(low_word(difference));
         rows.nodes.push(node.wrapping_sub(1));
     })?;
     debug_assert_eq!(NONE, 0u32.wrapping_sub(1));
@@ -488,7 +498,7 @@ fn decode_nodes(input: &mut Reader<'_>, count: usize, rows: &mut Rows) -> Result
 }
 
 fn decode_label_sets(input: &mut Reader<'_>, count: usize, rows: &mut Rows) -> Result<(), Damaged> {
-    unpack(input, count, |id| rows.label_sets.push(super::super::hash::low_word(id)))
+    unpack(input, count, |id| rows.label_sets.push(low_word(id)))
 }
 
 /// Copies columns that equal another and multiplies all by their scales.

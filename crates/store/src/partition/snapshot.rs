@@ -7,9 +7,9 @@ use std::{
 };
 
 use block::{
-    BlockError, Dataset, DatasetId, FunctionNode, LabelPair, Node, Pick, ProfileMeta, Rows, Series,
-    StoredFrame, StoredFunction, StoredHeader, StoredLabelValue, StoredLine, StoredLocation, StoredMapping,
-    Symbols,
+    BlockError, Dataset, DatasetId, FunctionNode, LabelPair, Node, NodeOutOfRange, NodeSums, Pick,
+    ProfileMeta, Rows, Series, StoredFrame, StoredFunction, StoredHeader, StoredLabelValue, StoredLine,
+    StoredLocation, StoredMapping, Symbols,
 };
 use profile::MappingFlags;
 
@@ -99,7 +99,7 @@ impl Dataset for HeadSnapshot {
         Ok(Arc::new(self.symbols_without_functions()))
     }
 
-    fn add_values(&self, picks: &[Pick], sums: &mut [i64]) -> Result<u64, BlockError> {
+    fn add_values(&self, picks: &[Pick], sums: &mut NodeSums) -> Result<u64, BlockError> {
         READ_BUFFER.with_borrow_mut(|buffer| {
             let mut bytes = 0;
             for pick in picks {
@@ -108,6 +108,7 @@ impl Dataset for HeadSnapshot {
                     .map_err(|damage| self.corrupt(damage))?;
                 bytes += rows.len() as u64;
             }
+            sums.finish().map_err(|NodeOutOfRange| self.corrupt(Damaged("node beyond the table")))?;
             Ok(bytes)
         })
     }

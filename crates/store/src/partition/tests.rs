@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use block::{Dataset, NONE, Pick, Rows, StoredLabelValue, Symbols};
+use block::{Dataset, NONE, NodeSums, Pick, Rows, StoredLabelValue, Symbols};
 use profile::Tenant;
 use profile::{
     Columns, Function, LabelSet, LabelValue, Line, Link, Location, LocationIndex, Mapping, MappingFlags,
@@ -252,17 +252,17 @@ proptest! {
             add(&partition, sketch, &mut buffer);
         }
         let snapshot = partition.snapshot();
-        let nodes = snapshot.symbols().unwrap().node_count() as usize;
+        let nodes = snapshot.symbols().unwrap().node_count();
         for (position, sketch) in sketches.iter().enumerate() {
             let profile = position as u32;
             let model = model_of(&sketch.profile());
             prop_assert_eq!(&read_model(&snapshot, profile), &model);
             for column in 0..3 {
-                let mut sums = vec![0; nodes];
+                let mut sums = NodeSums::new(nodes, None);
                 snapshot.add_values(&[Pick { profile, column }], &mut sums).unwrap();
                 let with_stack = model.iter().filter(|(key, _)| !key.0.is_empty());
                 let expected: i64 = with_stack.map(|(_, (values, _))| values[column as usize]).sum();
-                prop_assert_eq!(sums.iter().sum::<i64>(), expected);
+                prop_assert_eq!(sums.to_vec().iter().sum::<i64>(), expected);
                 let total: i64 = model.values().map(|(values, _)| values[column as usize]).sum();
                 prop_assert_eq!(snapshot.profile(profile).totals[column as usize], total);
             }
@@ -282,7 +282,7 @@ proptest! {
         let position = at.index(bytes.len());
         bytes[position] ^= 1 << bit;
         bytes.truncate(cut.index(bytes.len()) + 1);
-        let mut sums = vec![0; 100];
+        let mut sums = NodeSums::new(100, None);
         let mut rows = Rows::default();
         if rows::decode(&bytes, &mut rows).is_ok() {
             prop_assert!(rows.nodes.len() <= bytes.len() * 8 + 1);
