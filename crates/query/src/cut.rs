@@ -76,59 +76,108 @@ pub(crate) struct Cut {
     pub kept: Vec<u32>,
     /// Number of nodes left out.
     pub left_out: u64,
+    /// Position of each node in `kept`, or [`OUT`].
+    slots: Vec<u32>,
+}
+
+impl Cut {
+    fn new(kept: Vec<u32>, node_count: usize, live_count: usize) -> Self {
+        let mut slots = vec![OUT; node_count];
+        for (slot, &node) in (0_u32..).zip(&kept) {
+            slots[node as usize] = slot;
+        }
+        Self { left_out: (live_count - kept.len()) as u64, kept, slots }
+    }
+
+    /// Position of a kept node among the kept ones.
+    #[inline]
+    pub fn slot(&self, node: u32) -> usize {
+        self.slots[node as usize] as usize
+    }
 }
 
 /// Decides which nodes stay.
 pub(crate) fn cut<W: Copy + Ord + Default>(shape: &Shape<'_, W>, limit: NodeLimit) -> Cut {
     let nothing = W::default();
-    let live = || (1..shape.weights.len()).filter(|&node| shape.weights[node] != nothing);
-    let live_count = 1 + live().count();
     // The root is there in any case and is counted from here on.
     let nodes_max = match limit.equal {
         Equal::Chosen | Equal::KeptWithRoot => limit.max,
         Equal::Kept => limit.max.saturating_add(1),
     };
-    if limit.max == 0 || live_count <= nodes_max {
-        let kept = std::iter::once(0).chain(live()).filter_map(|node| u32::try_from(node).ok()).collect();
-        return Cut { kept, left_out: 0 };
-    }
+    let nodes = || (0_u32..).zip(shape.weights).skip(1);
+    let node_count = shape.weights.len();
+    let takes_all = limit.max == 0 || node_count <= nodes_max;
     // Of the others as many as are left.
-    let wanted = nodes_max - 1;
+    let wanted = if takes_all { 0 } else { nodes_max - 1 };
+    let Largest { live, threshold } = largest(shape.weights.get(1..).unwrap_or_default(), wanted);
+    let live_count = live + 1;
     let mut kept = vec![0_u32];
-    let threshold = if wanted > 0 {
-        let mut weights: Vec<W> = live().map(|node| shape.weights[node]).collect();
-        let (_, threshold, _) = weights.select_nth_unstable_by(wanted - 1, |left, right| right.cmp(left));
-        *threshold
-    } else {
-        shape.weights[0]
+    let threshold = match limit.equal {
+        Equal::Chosen => threshold,
+        // The root alone is wanted, and with it all that weighs as much.
+        Equal::Kept | Equal::KeptWithRoot => threshold.or(shape.weights.first().copied()),
     };
-    if limit.equal != Equal::Chosen {
-        let large = live().filter(|&node| shape.weights[node] >= threshold);
-        kept.extend(large.filter_map(|node| u32::try_from(node).ok()));
-    } else if wanted > 0 {
-        let larger = live().filter(|&node| shape.weights[node] > threshold);
-        kept.extend(larger.filter_map(|node| u32::try_from(node).ok()));
-        add_tied(shape, threshold, nodes_max - kept.len(), &mut kept);
-        kept.sort_unstable();
+    if takes_all || live_count <= nodes_max {
+        kept.extend(nodes().filter(|(_, weight)| **weight != nothing).map(|(node, _)| node));
+    } else if let Some(threshold) = threshold {
+        let mut tied = Vec::new();
+        for (node, &weight) in nodes().filter(|(_, weight)| **weight >= threshold) {
+            if weight > threshold || limit.equal != Equal::Chosen { kept.push(node) } else { tied.push(node) }
+        }
+        if !tied.is_empty() {
+            add_tied(shape, threshold, tied, nodes_max - kept.len(), &mut kept);
+            kept.sort_unstable();
+        }
     }
-    let left_out = (live_count - kept.len()) as u64;
-    Cut { kept, left_out }
+    Cut::new(kept, node_count, live_count)
 }
 
-/// Adds `count` nodes that weigh exactly the threshold, by name, each after its parent.
-fn add_tied<W: Copy + Ord>(shape: &Shape<'_, W>, threshold: W, count: usize, kept: &mut Vec<u32>) {
-    if count == 0 {
-        return;
+/// See [`largest`].
+struct Largest<W> {
+    /// How many are not zero.
+    live: usize,
+    /// The smallest of the largest ones; `None` where none was asked for or there are not as many.
+    threshold: Option<W>,
+}
+
+/// Finds the smallest of the `wanted` largest weights that are not zero. Most weights of a profile with a heavy tail are
+/// smaller than it, so they are only compared with what is known of it so far.
+fn largest<W: Copy + Ord + Default>(weights: &[W], wanted: usize) -> Largest<W> {
+    let nothing = W::default();
+    let mut live = 0;
+    let mut floor = nothing;
+    let mut candidates: Vec<W> = Vec::new();
+    for &weight in weights {
+        live += usize::from(weight != nothing);
+        if weight > floor && wanted > 0 {
+            candidates.push(weight);
+            if candidates.len() / 2 >= wanted {
+                // As many are at least as large as this one, so equal ones that come later change nothing.
+                floor = *candidates.select_nth_unstable_by(wanted - 1, |left, right| right.cmp(left)).1;
+                candidates.truncate(wanted);
+            }
+        }
     }
+    let is_enough = wanted > 0 && candidates.len() >= wanted;
+    let threshold =
+        is_enough.then(|| *candidates.select_nth_unstable_by(wanted - 1, |left, right| right.cmp(left)).1);
+    Largest { live, threshold }
+}
+
+/// Adds `count` of the nodes that weigh exactly the threshold, by name, each after its parent.
+fn add_tied<W: Copy + Ord>(
+    shape: &Shape<'_, W>,
+    threshold: W,
+    tied: Vec<u32>,
+    count: usize,
+    kept: &mut Vec<u32>,
+) {
     // Tied nodes are either below a kept node, and may be taken now, or below another tied one, and wait for it. In a
     // profile with a heavy tail almost all nodes are tied, so nothing here sorts them.
     let mut frontier: Vec<u32> = Vec::new();
     let mut first_waiting = vec![OUT; shape.parents.len()];
     let mut next_waiting = vec![OUT; shape.parents.len()];
-    for (node, &weight) in (0_u32..).zip(shape.weights).skip(1) {
-        if weight != threshold {
-            continue;
-        }
+    for node in tied {
         let parent = shape.parents[node as usize];
         if parent == 0 || shape.weights[parent as usize] > threshold {
             frontier.push(node);
@@ -238,10 +287,7 @@ pub(crate) struct Placed {
 /// stands where its text belongs, after a function of that name.
 pub(crate) fn place<W>(shape: &Shape<'_, W>, cut: &Cut, has_other: impl Fn(usize) -> bool) -> Vec<Placed> {
     let kept = &cut.kept;
-    let mut slot_of = vec![OUT; shape.parents.len()];
-    for (slot, &node) in (0_u32..).zip(kept) {
-        slot_of[node as usize] = slot;
-    }
+    let slots = &cut.slots;
     let other_rank = other_rank(shape.table);
     // (slot of the parent, place of the name, function before other, node)
     let mut children: Vec<(u32, u32, bool, u32)> = kept
@@ -249,7 +295,7 @@ pub(crate) fn place<W>(shape: &Shape<'_, W>, cut: &Cut, has_other: impl Fn(usize
         .skip(1)
         .map(|&node| {
             let rank = shape.table.rank(shape.names[node as usize]);
-            (slot_of[shape.parents[node as usize] as usize], rank.saturating_mul(2), false, node)
+            (slots[shape.parents[node as usize] as usize], rank.saturating_mul(2), false, node)
         })
         .collect();
     for (slot, &node) in (0_u32..).zip(kept) {
@@ -278,7 +324,7 @@ pub(crate) fn place<W>(shape: &Shape<'_, W>, cut: &Cut, has_other: impl Fn(usize
         let position = u32::try_from(placed.len()).unwrap_or(u32::MAX);
         placed.push(Placed { node, parent, is_other });
         if !is_other {
-            push_children(slot_of[node as usize], position, &mut stack);
+            push_children(slots[node as usize], position, &mut stack);
         }
     }
     placed
@@ -287,26 +333,25 @@ pub(crate) fn place<W>(shape: &Shape<'_, W>, cut: &Cut, has_other: impl Fn(usize
 /// How many nodes were left out below each placed one, counted at the nearest that was kept.
 pub(crate) fn rest_of<W: Copy + Ord + Default>(
     shape: &Shape<'_, W>,
-    cut: &Cut,
+    cut: Cut,
     placed: &[Placed],
 ) -> Vec<Rest> {
     if cut.left_out == 0 {
         return Vec::new();
     }
-    let mut position_of = vec![OUT; shape.parents.len()];
-    for (position, one) in (0_u32..).zip(placed).filter(|(_, one)| !one.is_other) {
-        position_of[one.node as usize] = position;
-    }
-    let mut counts = vec![0_u64; placed.len()];
-    for node in 1..shape.parents.len() {
-        if position_of[node] == OUT {
+    let mut counts = vec![0_u64; cut.kept.len()];
+    let mut nearest = cut.slots;
+    for node in 1..nearest.len() {
+        if nearest[node] == OUT {
             // Parents stand before their children, so the parent's place is known.
-            position_of[node] = position_of[shape.parents[node] as usize];
-            counts[position_of[node] as usize] += u64::from(shape.weights[node] != W::default());
+            nearest[node] = nearest[shape.parents[node] as usize];
+            counts[nearest[node] as usize] += u64::from(shape.weights[node] != W::default());
         }
     }
-    let counts = (0_u32..).zip(counts).filter(|(_, count)| *count > 0);
-    counts.map(|(parent, count)| Rest { parent, count }).collect()
+    let real = (0_u32..).zip(placed).filter(|(_, one)| !one.is_other);
+    real.map(|(parent, one)| Rest { parent, count: counts[nearest[one.node as usize] as usize] })
+        .filter(|rest| rest.count > 0)
+        .collect()
 }
 
 /// Where the text "other" stands among the doubled ranks of names.
@@ -323,3 +368,34 @@ fn other_rank(table: &NameTable) -> u32 {
 
 /// Name of the nodes that stand for what was left out.
 pub(crate) const OTHER: &str = "other";
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_threshold_is_that_of_all_weights_sorted(
+            weights in proptest::collection::vec(prop_oneof![4 => 0_i64..4, 1 => 0_i64..1000], 0..300),
+            wanted in 0_usize..40,
+        ) {
+            let mut sorted: Vec<i64> = weights.iter().copied().filter(|&weight| weight != 0).collect();
+            sorted.sort_unstable_by(|left, right| right.cmp(left));
+            let found = largest(&weights, wanted);
+            prop_assert_eq!(found.live, sorted.len());
+            prop_assert_eq!(found.threshold, wanted.checked_sub(1).and_then(|last| sorted.get(last).copied()));
+        }
+    }
+
+    #[test]
+    fn the_root_alone_keeps_what_weighs_as_much_where_equal_ones_are_kept() {
+        let table = NameTable::default();
+        let shape = Shape { parents: &[0, 0, 1, 1], names: &[0; 4], weights: &[9, 9, 5, 4], table: &table };
+        assert_eq!(cut(&shape, NodeLimit::exactly(1)).kept, [0]);
+        assert_eq!(cut(&shape, NodeLimit::at_least_with_root(1)).kept, [0, 1]);
+        assert_eq!(cut(&shape, NodeLimit::at_least(1)).kept, [0, 1]);
+        assert_eq!(cut(&shape, NodeLimit::at_least(0)).kept, [0, 1, 2, 3]);
+    }
+}

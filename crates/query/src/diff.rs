@@ -9,7 +9,7 @@ use crate::{
     amount::Amount,
     cut::{NodeLimit, Placed, Shape, cut, place, rest_of},
     cut_stacks::say_cut_stacks,
-    flame::{AnswerNames, Rest, Slots, others, whole, whole_numbers},
+    flame::{AnswerNames, Rest, others, whole, whole_numbers},
     merge::{Joined, MergeContext, Rolled, pruning_of, unsymbolised},
     plan::Plan,
     progress::Progress,
@@ -126,13 +126,12 @@ fn compare<T: Amount>(
     let (parents, names) = (joined.paths.parents(), joined.paths.names());
     let shape = Shape { parents, names, weights: &weights, table: &joined.names };
     let cut = cut(&shape, limit);
-    let rest = [0, 1].map(|side: usize| others(&shape, &cut.kept, views[side].selfs, views[side].totals));
+    let rest = [0, 1].map(|side: usize| others(&shape, &cut, views[side].selfs, views[side].totals));
     let placed = place(&shape, &cut, |slot| rest.iter().any(|rest| rest[slot] != T::default()));
-    let slots = Slots::new(&cut.kept, weights.len());
     let mut numbers = Vec::with_capacity(2);
     for (side, plan) in plans.iter_mut().enumerate() {
         let own = |one: &Placed| match one.is_other {
-            true => rest[side][slots.of(one.node)],
+            true => rest[side][cut.slot(one.node)],
             false => views[side].selfs[one.node as usize],
         };
         let selfs: Vec<T> = placed.iter().map(own).collect();
@@ -164,7 +163,7 @@ fn compare<T: Amount>(
         files: answer_names.files,
         unit,
         other: answer_names.other,
-        rest: rest_of(&shape, &cut, &placed),
+        rest: rest_of(&shape, cut, &placed),
         unsymbolised: answer_names.unsymbolised,
     })
 }

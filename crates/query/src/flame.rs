@@ -3,7 +3,7 @@
 use crate::{
     Answer, Control, Engine, NameMode, QueryError, QueryResult, Selection,
     amount::{Amount, divide_rounded},
-    cut::{NodeLimit, OTHER, Placed, Shape, cut, place, rest_of},
+    cut::{Cut, NodeLimit, OTHER, Placed, Shape, cut, place, rest_of},
     cut_stacks::say_cut_stacks,
     limits,
     merge::{MergeContext, TreeView, unsymbolised, with_tree},
@@ -135,12 +135,11 @@ fn finish<T: Amount>(
     let shape =
         Shape { parents: tree.parents, names: tree.names, weights: tree.weights(), table: tree.table };
     let cut = cut(&shape, limit);
-    let others = others(&shape, &cut.kept, tree.selfs, tree.totals);
+    let others = others(&shape, &cut, tree.selfs, tree.totals);
     let placed = place(&shape, &cut, |slot| others[slot] != T::default());
-    let slots = Slots::new(&cut.kept, tree.parents.len());
     let selfs: Vec<T> = placed
         .iter()
-        .map(|one| if one.is_other { others[slots.of(one.node)] } else { tree.selfs[one.node as usize] })
+        .map(|one| if one.is_other { others[cut.slot(one.node)] } else { tree.selfs[one.node as usize] })
         .collect();
     let (selfs, totals) = whole_numbers(&placed, &selfs, plan.denominator)?;
     let mut names = AnswerNames::default();
@@ -166,37 +165,20 @@ fn finish<T: Amount>(
         files: names.files,
         unit: plan.unit(),
         other: names.other,
-        rest: rest_of(&shape, &cut, &placed),
+        rest: rest_of(&shape, cut, &placed),
         unsymbolised: names.unsymbolised,
     })
 }
 
 /// What is left out below each kept node.
-pub(crate) fn others<T: Amount, W>(shape: &Shape<'_, W>, kept: &[u32], selfs: &[T], totals: &[T]) -> Vec<T> {
-    let slots = Slots::new(kept, shape.parents.len());
-    let mut others: Vec<T> = kept.iter().map(|&node| totals[node as usize] - selfs[node as usize]).collect();
-    for &node in &kept[1..] {
-        let parent = slots.of(shape.parents[node as usize]);
+pub(crate) fn others<T: Amount, W>(shape: &Shape<'_, W>, cut: &Cut, selfs: &[T], totals: &[T]) -> Vec<T> {
+    let mut others: Vec<T> =
+        cut.kept.iter().map(|&node| totals[node as usize] - selfs[node as usize]).collect();
+    for &node in &cut.kept[1..] {
+        let parent = cut.slot(shape.parents[node as usize]);
         others[parent] = others[parent] - totals[node as usize];
     }
     others
-}
-
-/// Position of each kept node among the kept ones.
-pub(crate) struct Slots(Vec<u32>);
-
-impl Slots {
-    pub fn new(kept: &[u32], node_count: usize) -> Self {
-        let mut slots = vec![u32::MAX; node_count];
-        for (slot, &node) in (0_u32..).zip(kept) {
-            slots[node as usize] = slot;
-        }
-        Self(slots)
-    }
-
-    pub fn of(&self, node: u32) -> usize {
-        self.0[node as usize] as usize
-    }
 }
 
 /// Divides by the denominator so that every total is the sum of its parts: the running sum in the order of the answer is
