@@ -9,6 +9,8 @@ mod forgetful;
 mod fuzz_bodies;
 mod fuzz_catalogue;
 mod fuzz_log;
+pub mod grafana;
+pub mod graphs;
 mod load;
 mod mutate;
 mod oracle;

@@ -3,11 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Value, json};
-use testkit::{Oracle, Random};
+use testkit::{
+    Oracle, Random,
+    grafana::{tree_of_bytes, tree_of_pprof},
+};
 
 use crate::{
     grafana,
-    model::{self, Profile, Question, Tree},
+    model::{self, Profile, Question},
     server::{CPU, START, Server, list, number, texts},
 };
 
@@ -26,36 +29,6 @@ fn each(stream: u64, seeds: u64, mut test: impl FnMut(&Server, &[Profile], &mut 
 
 fn nodes_max(random: &mut Random) -> usize {
     [1, 2, 5, 12, 8_192][random.below(5)]
-}
-
-/// The tree of format TREE, read from its bytes.
-fn tree_of(bytes: &[u8]) -> Tree {
-    let mut tree = Tree::new();
-    let mut path: Vec<String> = Vec::new();
-    let mut left: Vec<u64> = Vec::new();
-    let mut stacks: Vec<(Vec<String>, i64)> = Vec::new();
-    for (number, record) in formats::TreeReader::new(bytes).enumerate() {
-        let record = record.unwrap();
-        if number > 0 {
-            path.push(String::from_utf8(record.name.to_vec()).unwrap());
-        }
-        tree.entry(path.clone()).or_default();
-        stacks.push((path.clone(), i64::try_from(record.self_value).unwrap()));
-        left.push(record.children);
-        while left.pop_if(|left| *left == 0).is_some() {
-            path.pop();
-            if let Some(parent) = left.last_mut() {
-                *parent -= 1;
-            }
-        }
-    }
-    for (stack, value) in stacks {
-        for length in 0..=stack.len() {
-            tree.entry(stack[..length].to_vec()).or_default().1 += value;
-        }
-        tree.get_mut(&stack).unwrap().0 += value;
-    }
-    tree
 }
 
 fn base64(value: &Value) -> Vec<u8> {
@@ -77,10 +50,10 @@ fn select_merge_stacktraces_in_every_format() {
         assert_eq!(grafana::single(&answer["flamegraph"]), wanted, "{context}");
         message["format"] = json!("PROFILE_FORMAT_TREE");
         let answer = server.ask("SelectMergeStacktraces", message.clone());
-        assert_eq!(tree_of(&base64(&answer["tree"])), wanted, "{context}");
+        assert_eq!(tree_of_bytes(&base64(&answer["tree"])), wanted, "{context}");
         message["format"] = json!(4);
         let pprof = server.ask("SelectMergeStacktraces", message.clone())["pprof"]["profile"].clone();
-        assert_eq!(tree_of_json(&pprof), whole, "{context}: pprof is never cut");
+        assert_eq!(tree_of_pprof(&pprof), whole, "{context}: pprof is never cut");
         message["format"] = json!("PROFILE_FORMAT_DOT");
         message["maxNodes"] = json!(1_000);
         let dot = server.ask("SelectMergeStacktraces", message)["dot"].clone();
@@ -124,29 +97,6 @@ fn dot_values(dot: &str) -> BTreeMap<String, (i64, i64)> {
         .collect()
 }
 
-/// The tree of a pprof message in JSON.
-fn tree_of_json(profile: &Value) -> Tree {
-    let strings = texts(&profile["stringTable"]);
-    let by_id = |table: &'static str, field: &'static str| -> BTreeMap<i64, i64> {
-        let of = |entry: &Value| match table {
-            "location" => number(&entry["line"][0][field]),
-            _ => number(&entry[field]),
-        };
-        list(&profile[table]).iter().map(|entry| (number(&entry["id"]), of(entry))).collect()
-    };
-    let (locations, functions) = (by_id("location", "functionId"), by_id("function", "name"));
-    let stacks: Vec<(Vec<&str>, i64)> = list(&profile["sample"])
-        .iter()
-        .map(|sample| {
-            let name =
-                |id: &Value| strings[usize::try_from(functions[&locations[&number(id)]]).unwrap()].as_str();
-            let stack = list(&sample["locationId"]).iter().rev().map(name).collect();
-            (stack, number(&sample["value"][0]))
-        })
-        .collect();
-    model::tree(stacks.into_iter())
-}
-
 #[test]
 fn select_merge_profile_is_a_pprof_file() {
     each(12, 15, |server, profiles, random, seed| {
@@ -163,7 +113,7 @@ fn select_merge_profile_is_a_pprof_file() {
         });
         let wanted = model::tree(question.stacks(profiles).into_iter());
         assert_eq!(model::tree(stacks), wanted, "{seed} {question:?}");
-        assert_eq!(tree_of_json(&server.ask("SelectMergeProfile", message)), wanted, "{seed} {question:?}");
+        assert_eq!(tree_of_pprof(&server.ask("SelectMergeProfile", message)), wanted, "{seed} {question:?}");
     });
 }
 
@@ -181,7 +131,10 @@ fn select_merge_span_profile_is_the_older_form() {
         let answer = server.ask("SelectMergeSpanProfile", message.clone());
         assert_eq!(grafana::single(&answer["flamegraph"]), wanted, "{seed}");
         message["format"] = json!("PROFILE_FORMAT_TREE");
-        assert_eq!(tree_of(&base64(&server.ask("SelectMergeSpanProfile", message.clone())["tree"])), wanted);
+        assert_eq!(
+            tree_of_bytes(&base64(&server.ask("SelectMergeSpanProfile", message.clone())["tree"])),
+            wanted
+        );
         message["format"] = json!("PROFILE_FORMAT_DOT");
         assert_eq!(server.json("SelectMergeSpanProfile", &message).status, 400);
     });
@@ -522,7 +475,7 @@ fn go_pgo_trims_stacks() {
         let all = Question::default().stacks(profiles);
         let kept =
             all.iter().map(|(stack, value)| (stack[stack.len().saturating_sub(keep)..].to_vec(), *value));
-        assert_eq!(tree_of_json(&pprof), model::tree(kept), "{seed} {keep}");
+        assert_eq!(tree_of_pprof(&pprof), model::tree(kept), "{seed} {keep}");
         // A called function has no line of its own, its callers have.
         let line = |id: &Value| {
             let location = list(&pprof["location"]).iter().find(|location| location["id"] == *id).unwrap();

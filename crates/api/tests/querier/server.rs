@@ -12,6 +12,7 @@ use http_body_util::BodyExt as _;
 use query::{Engine, EngineOptions};
 use serde_json::{Value, json};
 use store::{Store, StoreOptions};
+pub use testkit::grafana::{levels, list, number, texts};
 use testkit::{ForgetfulDisk, proto};
 use tower::ServiceExt as _;
 
@@ -190,27 +191,4 @@ pub fn body(time_millis: i64, samples: &[TestSample<'_>]) -> Vec<u8> {
     }
     profile.string_table = strings;
     proto::Message::encode_to_vec(&profile)
-}
-
-/// A number of protojson: a text for 64 bits, absent for zero.
-#[track_caller]
-pub fn number(value: &Value) -> i64 {
-    match value {
-        Value::Null => 0,
-        Value::String(text) => text.parse().unwrap(),
-        other => panic!("{other} is no 64-bit number of protojson"),
-    }
-}
-
-pub fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
-/// Values of a message's `levels`.
-pub fn levels(value: &Value) -> Vec<Vec<i64>> {
-    list(value).iter().map(|level| list(&level["values"]).iter().map(number).collect()).collect()
-}
-
-pub fn texts(value: &Value) -> Vec<String> {
-    list(value).iter().map(|text| text.as_str().unwrap().to_owned()).collect()
 }
