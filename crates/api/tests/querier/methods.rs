@@ -194,7 +194,8 @@ fn events(
     of_spans: bool,
 ) -> Vec<Event> {
     let (start, end) = question.range.unwrap();
-    let last = start + (end - start) / step * step;
+    // A range that is shorter than a step has the point after it, with what lies in the range.
+    let last = if end - start < step { end } else { start + (end - start) / step * step };
     let mut sums: BTreeMap<(Vec<String>, i64, String, String), i64> = BTreeMap::new();
     for profile in profiles {
         let in_service = question.service.is_empty() || question.service == profile.service;

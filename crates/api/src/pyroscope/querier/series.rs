@@ -1,8 +1,9 @@
 //! Values along time as Pyroscope's clients ask for them: steps, points, exemplars.
 //!
 //! Points lie at `start + k·step`, each the sum over `(t − step, t]`; empty ones are left out. The range read begins one
-//! step earlier, so that the first point is complete, and ends with the last point. A value is a plain sum, or its average
-//! over the profiles of the step.
+//! step earlier, so that the first point is complete, and ends with the last point. In a range that is shorter than a step
+//! lies only the first point, which says nothing of the range itself; there the next point is answered too, with what the
+//! range has of it. A value is a plain sum, or its average over the profiles of the step.
 
 use buffa::EnumValue;
 use profile::{Tenant, TimeRange, Timestamp};
@@ -185,7 +186,9 @@ impl Grid {
         // Within the bounds above the number of nanoseconds is a whole one that fits.
         let step_nanos = (step_seconds * 1e9).round() as i64;
         let nanos = range.nanos();
-        let last = (i128::from(nanos.to.0) - 1 - i128::from(nanos.from.0)) / i128::from(step_nanos);
+        let length = i128::from(nanos.to.0) - 1 - i128::from(nanos.from.0);
+        let is_short = 0 < length && length < i128::from(step_nanos);
+        let last = if is_short { 1 } else { length / i128::from(step_nanos) };
         if last >= i128::from(limits::STEPS_MAX) {
             let limit = limits::STEPS_MAX;
             return Err(ApiError::invalid(
@@ -196,8 +199,8 @@ impl Grid {
         let Some(from) = nanos.from.0.checked_sub(step_nanos - 1) else {
             return Err(ApiError::invalid("start", "the step before it lies before all time"));
         };
-        let to = i128::from(nanos.from.0) + last * i128::from(step_nanos) + 1;
-        let to = Timestamp(i64::try_from(to).unwrap_or(i64::MAX));
+        let end = i128::from(nanos.from.0) + length.min(last * i128::from(step_nanos));
+        let to = Timestamp(i64::try_from(end + 1).unwrap_or(i64::MAX));
         let range = TimeRange { from: Timestamp(from), to };
         Ok(Self { start_millis: nanos.from.millis(), steps: StepRange { range, step_nanos } })
     }

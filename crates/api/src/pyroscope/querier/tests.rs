@@ -17,6 +17,20 @@ fn points_lie_on_the_grid_and_cover_the_step_before() {
 }
 
 #[test]
+fn a_range_shorter_than_a_step_has_the_point_after_it() {
+    let range = MilliRange { start: 1_000_000, end: 1_010_000 };
+    let grid = Grid::new(range, 15.0).unwrap();
+    assert_eq!(grid.steps.range.from, Timestamp(985 * SECOND + 1));
+    assert_eq!(grid.steps.range.to, Timestamp(1010 * SECOND + 1), "nothing beyond the range");
+    assert_eq!(grid.timestamp(1), 1_015_000);
+    // As long as a step: its end is a point. One moment: it is the point.
+    let whole = Grid::new(MilliRange { end: 1_015_000, ..range }, 15.0).unwrap();
+    assert_eq!(whole.steps.range.to, Timestamp(1015 * SECOND + 1));
+    let moment = Grid::new(MilliRange { end: 1_000_000, ..range }, 15.0).unwrap();
+    assert_eq!(moment.steps.range.to, Timestamp(1000 * SECOND + 1));
+}
+
+#[test]
 fn odd_steps_are_400() {
     let range = MilliRange { start: 1_000_000, end: 2_000_000_000 };
     for step in [0.0, -1.0, f64::NAN, f64::INFINITY, 0.0001, 0.001] {
