@@ -8,6 +8,7 @@
 mod pyroscope;
 mod sdks;
 mod support;
+mod typed;
 
 use std::{
     path::PathBuf,
@@ -76,98 +77,6 @@ fn self_values(server: &TestServer, profile_type: &str, selector: &str) -> Vec<(
     let mut values: Vec<_> = values.into_iter().collect();
     values.sort_by_key(|(_, value)| -value);
     values
-}
-
-#[test]
-fn pyroscopes_typed_client_by_every_protocol() {
-    let server = TestServer::start(&[]);
-    let client = built("go-rpc");
-    let file = testkit::fixture_path("go-hot/cpu.pb.gz");
-    let start = start_millis(&fixture("go-hot/cpu.pb.gz"));
-    for protocol in ["connect", "json", "grpc", "grpcweb"] {
-        let service = format!("typed-{protocol}");
-        let call = |arguments: &[&str]| -> Value {
-            let output = Command::new(&client)
-                .args(["-url", &server.url, "-protocol", protocol])
-                .args(arguments)
-                .output();
-            serde_json::from_str(&succeeded(&output.unwrap())).unwrap()
-        };
-        let pushed = call(&["push", "-service", &service, "-file", &file.to_string_lossy()]);
-        assert_eq!(pushed["code"], "ok", "{protocol}: {pushed}");
-        let (from, until) = ((start - 1_800_000).to_string(), (start + 1_800_000).to_string());
-        let answer = call(&["query", "-service", &service, "-from", &from, "-until", &until]);
-        let list = |name: &str| -> Vec<String> {
-            answer[name]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|item| item.as_str().unwrap_or_default().to_owned())
-                .collect()
-        };
-        assert!(list("profile_types").contains(&CPU.to_owned()), "{answer}");
-        assert!(list("label_names").contains(&"service_name".to_owned()), "{answer}");
-        assert!(list("label_values").contains(&service), "{answer}");
-        let set = serde_json::json!({ "service_name": service, "__profile_type__": CPU });
-        assert!(answer["series"].as_array().unwrap().contains(&set), "{answer}");
-        assert_eq!(list("groups"), [format!("service_name={service}")]);
-        let total = answer["flame_total"].as_i64().unwrap();
-        assert_eq!(total, 7_900_000_000);
-        assert_eq!(answer["pprof_total"], total);
-        assert_eq!(answer["points_sum"].as_f64(), Some(7_900_000_000.0));
-        for table in ["flame_self", "pprof_self"] {
-            let hot = answer[table]["main.settleAccounts"].as_i64().unwrap();
-            assert!((57..=63).contains(&(hot * 100 / total)), "{table}: {hot} of {total}");
-        }
-    }
-}
-
-/// Settings, recording rules, ad hoc profiles, version and feature flags; what is not served answers `unimplemented`.
-#[test]
-fn pyroscopes_typed_client_of_the_other_services() {
-    let server = TestServer::start(&[]);
-    let client = built("go-rpc");
-    let file = testkit::fixture_path("go-hot/cpu.pb.gz");
-    for protocol in ["connect", "json", "grpc", "grpcweb"] {
-        let mut command = Command::new(&client);
-        command.args(["-url", &server.url, "-protocol", protocol, "services", "-file"]).arg(&file);
-        let answer: Value = serde_json::from_str(&succeeded(&command.output().unwrap())).unwrap();
-        assert_eq!(
-            (&answer["setting pluginSettings"], &answer["stale"]),
-            (&"kept".into(), &"already_exists".into())
-        );
-        assert_eq!((&answer["settings_left"], &answer["version"]), (&0.into(), &1.into()), "{protocol}");
-        assert_eq!(answer["flags"].as_array().unwrap().len(), 4, "{protocol}: {answer}");
-        assert_eq!(answer["profile_types"], serde_json::json!(["samples", "cpu"]), "{protocol}");
-        assert_eq!(answer["listed"], "cpu.pb.gz", "{protocol}");
-        let rule = serde_json::json!(["profiles_recorded_hot", CPU, "main.settleAccounts"]);
-        assert_eq!((&answer["rule"], &answer["rules"]), (&rule, &1.into()), "{protocol}");
-        assert_eq!(answer["upload"]["flamebearer"]["numTicks"], 7_900_000_000_i64, "{protocol}");
-        let diff = &answer["diff"];
-        assert_eq!(
-            (&diff["leftTicks"], &diff["rightTicks"]),
-            (&7_900_000_000_i64.into(), &7_900_000_000_i64.into())
-        );
-        let codes = answer["vcs"].as_object().unwrap();
-        assert!(
-            codes.len() == 6 && codes.values().all(|code| code == "unimplemented"),
-            "{protocol}: {codes:?}"
-        );
-    }
-}
-
-/// The start that a profile names.
-fn start_millis(body: &[u8]) -> i64 {
-    let limits = formats::Limits {
-        body_bytes_max: 1 << 30,
-        inflated_bytes_max: 1 << 30,
-        stack_depth_max: 100_000,
-        string_bytes_max: 65_535,
-        strict_utf8: true,
-        ..formats::Limits::default()
-    };
-    let mut decoder = formats::Decoder::new();
-    decoder.pprof(body, &limits).unwrap().0.columns.header.time_nanos / 1_000_000
 }
 
 /// As a cron job does it for profefe: one line of curl per profile.

@@ -144,7 +144,7 @@ pub fn tree_of_bytes(bytes: &[u8]) -> Tree {
     tree
 }
 
-/// The tree of a pprof message's first column.
+/// The tree of a pprof message's first column; what has no name is its address.
 #[must_use]
 pub fn tree_of_pprof(profile: &Value) -> Tree {
     let strings = texts(&profile["stringTable"]);
@@ -160,14 +160,25 @@ pub fn tree_of_pprof(profile: &Value) -> Tree {
     let stacks = list(&profile["sample"]).iter().map(|sample| {
         let mut stack = Vec::new();
         for id in list(&sample["locationId"]).iter().rev() {
+            let location = locations[&number(id)];
+            let lines = list(&location["line"]);
+            let address = || {
+                let address: u64 = location["address"].as_str().unwrap_or("0").parse().unwrap();
+                format!("0x{address:x}")
+            };
             // Inlined functions come first.
-            for line in list(&locations[&number(id)]["line"]).iter().rev() {
-                stack.push(functions[&number(&line["functionId"])]);
+            for line in lines.iter().rev() {
+                let name = functions[&number(&line["functionId"])];
+                stack.push(if name.is_empty() { address() } else { name.to_owned() });
+            }
+            if lines.is_empty() {
+                stack.push(address());
             }
         }
         (stack, number(&sample["value"][0]))
     });
-    graphs::tree(stacks)
+    let stacks: Vec<(Vec<String>, i64)> = stacks.collect();
+    graphs::tree(stacks.iter().map(|(stack, value)| (stack.iter().map(String::as_str).collect(), *value)))
 }
 
 /// A number of protojson: a text for 64 bits, absent for zero.

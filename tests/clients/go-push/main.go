@@ -1,6 +1,7 @@
 // Command go-push does known work and sends its own profiles with Pyroscope's Go SDK, unchanged, until its standard input
-// ends: CPU in burnHot under the label region=north, 32 MiB held by openAccounts, allocations of renderInvoice, waits for
-// a lock in bookEntry and for a channel in waitForReceipt, eight goroutines parked in acceptOrders.
+// ends: CPU in burnHot under the label region=north and, a fifth as much, in serveOrder under the ids of two spans, 32 MiB
+// held by openAccounts, allocations of renderInvoice, waits for a lock in bookEntry and for a channel in waitForReceipt,
+// eight goroutines parked in acceptOrders.
 //
 //	go-push URL SERVICE
 package main
@@ -35,6 +36,19 @@ func burnHot(length time.Duration) {
 			x ^= x << 13
 			x ^= x >> 7
 			x ^= x << 17
+		}
+	}
+	sink.Store(x)
+}
+
+// serveOrder works for a span. It calls nothing that would be hotter than itself.
+//
+//go:noinline
+func serveOrder(length time.Duration) {
+	x := uint64(1)
+	for until := time.Now().Add(length); time.Now().Before(until); {
+		for range 1 << 16 {
+			x = x*6364136223846793005 + 1442695040888963407
 		}
 	}
 	sink.Store(x)
@@ -125,6 +139,17 @@ func main() {
 		pyroscope.TagWrapper(context.Background(), pyroscope.Labels("region", "north"), func(context.Context) {
 			burnHot(50 * time.Millisecond)
 		})
+	})
+	// As tracing libraries mark what runs within a span.
+	spans := []string{"00f067aa0ba902b7", "00f067aa0ba902b8"}
+	go repeat(stop, func() {
+		for _, span := range spans {
+			labels := pyroscope.Labels("span_id", span, "trace_id", "4bf92f3577b34da6a3ce929d0e0e4736", "region", "east")
+			pyroscope.TagWrapper(context.Background(), labels, func(context.Context) {
+				serveOrder(10 * time.Millisecond)
+			})
+			time.Sleep(40 * time.Millisecond)
+		}
 	})
 	_, _ = io.Copy(io.Discard, os.Stdin)
 	if err := profiler.Stop(); err != nil {

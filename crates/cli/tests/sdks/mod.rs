@@ -29,8 +29,13 @@ pub struct Client {
 
 impl Client {
     /// Starts it with a server and a service.
-    pub fn start(mut command: Command, server: &TestServer, service: &str) -> Self {
-        command.args([&server.url, service]).env("RUST_LOG", "warn");
+    pub fn start(command: Command, server: &TestServer, service: &str) -> Self {
+        Self::start_at(command, &server.url, service)
+    }
+
+    /// Starts it with an address and a service.
+    pub fn start_at(mut command: Command, url: &str, service: &str) -> Self {
+        command.args([url, service]).env("RUST_LOG", "warn");
         let child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
         let mut child = child.unwrap_or_else(|error| panic!("{command:?}: {error}; run make setup"));
         let log = Arc::new(Mutex::new(String::new()));
