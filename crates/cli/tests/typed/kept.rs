@@ -45,7 +45,7 @@ pub struct Kept {
 /// One sample.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sample {
-    /// Functions of each location, outermost first; what has no name is its address.
+    /// Functions of each location as they are shown, outermost first; what has no name is its address.
     pub locations: Vec<Vec<String>>,
     pub values: Vec<i64>,
     pub labels: BTreeMap<String, String>,
@@ -60,6 +60,11 @@ impl Sample {
     }
 }
 
+/// A function's name as it is shown to people. How names are shown is judged elsewhere.
+pub fn shown(name: &str) -> String {
+    names::display_name(name, "").map_or_else(|| name.to_owned(), std::borrow::Cow::into_owned)
+}
+
 /// Samples of a pprof body that say something, those of equal stack and labels added up.
 fn samples(profile: &proto::Profile) -> Vec<Sample> {
     let text = |index: i64| {
@@ -70,7 +75,8 @@ fn samples(profile: &proto::Profile) -> Vec<Sample> {
     let location = |location: &proto::Location| -> Vec<String> {
         let address = || format!("0x{:x}", location.address);
         let names = location.line.iter().rev().map(|line| functions[&line.function_id].clone());
-        let names: Vec<String> = names.map(|name| if name.is_empty() { address() } else { name }).collect();
+        let names: Vec<String> =
+            names.map(|name| if name.is_empty() { address() } else { shown(&name) }).collect();
         if names.is_empty() { vec![address()] } else { names }
     };
     let locations: BTreeMap<u64, Vec<String>> =

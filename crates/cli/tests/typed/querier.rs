@@ -6,12 +6,12 @@ use base64::Engine as _;
 use serde_json::{Value, json};
 use testkit::{
     grafana::{self, list, number, texts, tree_of_bytes, tree_of_pprof},
-    graphs,
+    graphs::{self, Tree},
 };
 
 use super::{
     PROTOCOLS, TypedClient,
-    kept::{Kept, Pushed, Question, SERVICE, SPANS, TRACE, label},
+    kept::{Kept, Pushed, Question, SERVICE, SPANS, TRACE, label, shown},
 };
 use crate::pyroscope::CPU;
 
@@ -182,7 +182,7 @@ fn merges(pushed: &Pushed, client: &mut TypedClient) {
             let tree = ask("TREE", nodes)["tree"].clone();
             same(&tree_of_bytes(&bytes(&tree)), &wanted, &message);
         }
-        same(&tree_of_pprof(&ask("PPROF", NODES)["pprof"]["profile"]), &whole, &message);
+        same(&shown_pprof(&ask("PPROF", NODES)["pprof"]["profile"]), &whole, &message);
         let table = table(pushed, &question);
         let dot = ask("DOT", table.len() + 1)["dot"].as_str().unwrap().to_owned();
         let drawn = drawn(&dot);
@@ -196,6 +196,16 @@ fn merges(pushed: &Pushed, client: &mut TypedClient) {
             );
         }
     }
+}
+
+/// The tree of a pprof answer, which has raw names, by shown ones.
+fn shown_pprof(profile: &Value) -> Tree {
+    let mut tree = Tree::new();
+    for (path, (own, total)) in tree_of_pprof(profile) {
+        let sums = tree.entry(path.iter().map(|name| shown(name)).collect()).or_default();
+        *sums = (sums.0 + own, sums.1 + total);
+    }
+    tree
 }
 
 fn bytes(base64: &Value) -> Vec<u8> {
@@ -252,7 +262,7 @@ fn older_merges(pushed: &Pushed, client: &mut TypedClient) {
         let message = stacktraces(pushed, &question);
         let wanted = pushed.tree(&question);
         if question.spans.is_empty() {
-            same(&tree_of_pprof(&client.query("SelectMergeProfile", &message)), &wanted, &message);
+            same(&shown_pprof(&client.query("SelectMergeProfile", &message)), &wanted, &message);
         }
         if question.traces.is_empty() && question.ids.is_empty() && question.call_site.is_empty() {
             let flames = client.query("SelectMergeSpanProfile", &message);
@@ -274,7 +284,7 @@ fn older_merges(pushed: &Pushed, client: &mut TypedClient) {
             (kept.iter().flatten().map(String::as_str).collect(), value)
         });
         let found = client.query("SelectMergeProfile", &message);
-        same(&tree_of_pprof(&found), &graphs::tree(innermost), &message);
+        same(&shown_pprof(&found), &graphs::tree(innermost), &message);
     }
 }
 
@@ -500,19 +510,16 @@ fn overviews(pushed: &Pushed, client: &mut TypedClient) {
     });
     assert_eq!(client.query("GetProfileStats", &json!({})), wanted);
     let (start, end) = pushed.range;
-    let all = |_: &&Kept| true;
-    let of_cpu = |kept: &&Kept| kept.types.iter().any(|kind| kind == CPU);
-    let questions: [(String, &dyn Fn(&&Kept) -> bool); 2] = [
-        (format!("{{service_name=\"{SERVICE}\"}}"), &all),
-        (format!("{CPU}{{service_name=\"{SERVICE}\"}}"), &of_cpu),
-    ];
-    for (query, takes) in questions {
+    for profile_type in ["", CPU] {
+        let query = format!("{profile_type}{{service_name=\"{SERVICE}\"}}");
         let message = json!({ "start": start.to_string(), "end": end.to_string(), "query": query });
         let found = client.query("AnalyzeQuery", &message);
         let sum = |field: &str| -> i64 {
             list(&found["queryScopes"]).iter().map(|scope| number(&scope[field])).sum()
         };
-        let kept = || pushed.kept.iter().filter(takes);
+        let is_meant =
+            |kept: &&Kept| profile_type.is_empty() || kept.types.iter().any(|kind| kind == profile_type);
+        let kept = || pushed.kept.iter().filter(is_meant);
         let rows: usize = kept().map(|kept| kept.rows).sum();
         let series: BTreeSet<_> = kept().map(|kept| (&kept.labels, &kept.types)).collect();
         assert_eq!(
