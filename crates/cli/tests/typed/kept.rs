@@ -244,7 +244,8 @@ fn kept(server: &TestServer, sent: &[Sent]) -> Vec<Kept> {
         assert_eq!(json!(types), item["types"]);
         let says_something = |sample: &&proto::Sample| sample.value.iter().any(|value| *value != 0);
         let row = |sample: &proto::Sample| {
-            let labels = sample.label.iter().map(|label| (label.key, label.str)).collect::<BTreeSet<_>>();
+            let labels =
+                sample.label.iter().map(|label| (label.key, label.str, label.num)).collect::<BTreeSet<_>>();
             (sample.location_id.clone(), labels)
         };
         let rows = sent.sample.iter().filter(says_something).map(row).collect::<BTreeSet<_>>().len();
