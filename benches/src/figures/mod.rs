@@ -5,6 +5,7 @@ pub mod decode;
 pub mod flame;
 pub mod ingest;
 pub mod merge;
+pub mod rules;
 
 use testkit::FleetOptions;
 
@@ -71,4 +72,5 @@ pub const FAMILIES: &[Family] = &[
     Family { name: "merge", measure: merge::measure },
     Family { name: "flame", measure: flame::measure },
     Family { name: "query", measure: answers::measure },
+    Family { name: "rules", measure: rules::measure },
 ];
