@@ -157,13 +157,14 @@ pub fn types_of(server: &TestServer, service: &str) -> Vec<String> {
 }
 
 /// Asserts that nothing that this server was sent was refused or altered. An SDK that ends sends what it has, which may be
-/// a moment without any sample, so empty profiles are none of these.
+/// a moment without any sample, and a sampler may catch a thread between its frames, so neither counts.
 #[track_caller]
 pub fn nothing_refused_or_altered(server: &TestServer) {
     let told = server.get("/api/v1/ingest/explain").expect(200).json();
     assert!(told["accepted"].as_u64().unwrap() > 0, "{told}");
     let altered = told["altered"].as_array().unwrap().iter();
-    let altered: Vec<_> = altered.filter(|entry| entry["reason"] != "empty").collect();
+    let altered: Vec<_> =
+        altered.filter(|entry| entry["reason"] != "empty" && entry["reason"] != "no_stack").collect();
     assert!(told["refused"].as_array().unwrap().is_empty() && altered.is_empty(), "{told}");
 }
 
