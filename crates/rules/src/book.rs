@@ -6,7 +6,10 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use block::DatasetId;
@@ -333,31 +336,30 @@ impl RuleBook {
         store: &Store,
         change: impl FnOnce(&mut State, Place) -> Result<(), RuleError>,
     ) -> Result<(), RuleError> {
-        let mut undo = Undo { book: self, is_done: true };
-        let is_done = &mut undo.is_done;
-        store
-            .change_tally(|since| {
-                *is_done = false;
-                let mut state = self.state();
-                change(&mut state, since)?;
-                Ok::<_, RuleError>(state.kept(Stage::Going, None))
-            })
-            .await?;
-        undo.is_done = true;
-        self.state().settle(Stage::Going);
-        Ok(())
+        let undo = Undo { book: self, is_needed: AtomicBool::new(false) };
+        let make = |since| {
+            undo.is_needed.store(true, Ordering::Relaxed);
+            let mut state = self.state();
+            change(&mut state, since)?;
+            Ok::<_, RuleError>(state.kept(Stage::Going, None))
+        };
+        let settle = || {
+            undo.is_needed.store(false, Ordering::Relaxed);
+            self.state().settle(Stage::Going);
+        };
+        store.change_tally(make, settle).await
     }
 }
 
 /// Takes a change back that was not kept, also when the caller has gone.
 struct Undo<'a> {
     book: &'a RuleBook,
-    is_done: bool,
+    is_needed: AtomicBool,
 }
 
 impl Drop for Undo<'_> {
     fn drop(&mut self) {
-        if !self.is_done {
+        if self.is_needed.load(Ordering::Relaxed) {
             self.book.state().settle(Stage::Coming);
         }
     }
@@ -399,6 +401,12 @@ impl Tally for RuleBook {
         state.tenants.values_mut().for_each(TenantRules::rebuild);
         state.count_groups();
         Ok(())
+    }
+
+    fn last_sequence(&self) -> u64 {
+        let state = self.state();
+        let entries = state.tenants.values().flat_map(|rules| &rules.entries);
+        entries.map(|entry| entry.since.sequence).max().unwrap_or(0)
     }
 
     fn wants(&self, tenant: Option<&Tenant>) -> bool {

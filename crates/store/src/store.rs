@@ -196,7 +196,8 @@ impl Store {
             Some(tally) => Some(TallyKeeper::open(tally, &objects, catalogue.state()).await?),
             None => None,
         };
-        let log = Log::start(Arc::clone(&disk), recovered.last_sequence).map_err(io("log"))?;
+        let counted = tally.as_ref().map_or(0, TallyKeeper::last_sequence);
+        let log = Log::start(Arc::clone(&disk), recovered.last_sequence.max(counted)).map_err(io("log"))?;
         let shared = Arc::new(Shared {
             options,
             disk,
@@ -306,15 +307,17 @@ impl Store {
     }
 
     /// Keeps what `change` makes of the tally. It is told the place behind which profiles count; none is counted between
-    /// the two. When this returns, the next start finds it.
+    /// the two. When this returns, the next start finds it; `done` is called when it is kept and before anything else of
+    /// the tally can be.
     ///
     /// # Errors
     /// What `change` says; when writing fails, it is not known whether the next start will find it.
     pub async fn change_tally<E: From<StoreError>>(
         &self,
         change: impl FnOnce(Place) -> Result<Vec<u8>, E>,
+        done: impl FnOnce(),
     ) -> Result<(), E> {
-        self.shared.change_tally(change).await
+        self.shared.change_tally(change, done).await
     }
 
     /// Refuses further pushes, makes everything durable and stops the background work.

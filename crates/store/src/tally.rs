@@ -45,7 +45,7 @@ const MAGIC: &str = "everflame-tally 1";
 const DIGITS: usize = 20;
 
 /// A place in the order in which profiles are accepted. Numbers of the log begin anew with a process that finds no log,
-/// generations never do.
+/// but behind all that its tally remembers; a generation's number comes again only if nothing of it came to disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Place {
     /// Generation.
@@ -74,6 +74,9 @@ pub trait Tally: Send + Sync {
     /// # Errors
     /// A sentence when it cannot be read.
     fn restore(&self, kept: Option<&[u8]>) -> Result<(), String>;
+    /// The largest number of the log that what was restored speaks of. Numbers of this process begin behind it, so that
+    /// the first generation, which may have the number of one that never came to disk, has no place twice.
+    fn last_sequence(&self) -> u64;
     /// Whether profiles of a tenant are to be counted at all; `None` stands for any tenant.
     fn wants(&self, tenant: Option<&Tenant>) -> bool;
     /// Adds one profile.
@@ -127,6 +130,11 @@ impl TallyKeeper {
         }
         let next = last.max(catalogue.tally().map_or(0, number_of)) + 1;
         Ok(Self { tally, counting: Mutex::new(()), committing: Arc::default(), next: AtomicU64::new(next) })
+    }
+
+    /// See [`Tally::last_sequence`].
+    pub(crate) fn last_sequence(&self) -> u64 {
+        self.tally.last_sequence()
     }
 
     fn counting(&self) -> MutexGuard<'_, ()> {
@@ -223,6 +231,7 @@ impl Shared {
     pub(crate) async fn change_tally<E: From<StoreError>>(
         &self,
         change: impl FnOnce(Place) -> Result<Vec<u8>, E>,
+        done: impl FnOnce(),
     ) -> Result<(), E> {
         let Some(keeper) = &self.tally else {
             let reason = "the store was opened without one".to_owned();
@@ -241,6 +250,8 @@ impl Shared {
         let before = catalogue.state().tally().map(ToOwned::to_owned);
         catalogue.append(&Edit { tally: Some(name), ..Edit::default() }).await?;
         drop(catalogue);
+        // Before anybody else asks what is to be kept.
+        done();
         self.remove_tally(before).await;
         Ok(())
     }
