@@ -128,6 +128,8 @@ struct Oracle {
     /// Order and number of each push by id.
     sent: Mutex<BTreeMap<ProfileId, (u64, u64)>>,
     order: AtomicU64,
+    /// What the store was seen to hold.
+    found: Mutex<BTreeSet<ProfileId>>,
     /// Choice and order.
     rules: BTreeMap<usize, u64>,
     /// Of these it is not known whether they were kept, or, where they are in `rules`, removed.
@@ -141,8 +143,11 @@ impl Oracle {
         let order = self.order.fetch_add(1, Ordering::Relaxed);
         let Ok(accepted) = push(store, number) else { return false };
         if accepted.outcome == Outcome::Stored {
-            // One that was lost before it was acknowledged may come anew, and then counts where it comes.
-            self.sent.lock().unwrap().insert(accepted.id, (order, number));
+            // One that was lost before it was acknowledged may come anew, and then counts where it comes; one that a start
+            // has found counts where it was.
+            if !self.found.lock().unwrap().contains(&accepted.id) {
+                self.sent.lock().unwrap().insert(accepted.id, (order, number));
+            }
         }
         store.durable(accepted.ticket).await.is_ok()
     }
@@ -155,6 +160,7 @@ impl Oracle {
                 assert!(found.insert(dataset.profile(profile).id), "a profile comes twice");
             }
         }
+        self.found.lock().unwrap().extend(&found);
         let sent = self.sent.lock().unwrap();
         let mut values = Values::new();
         for (&choice, &since) in &self.rules {
