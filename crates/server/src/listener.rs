@@ -185,10 +185,11 @@ impl Connection {
             Err(never) => match never {},
         };
         drop(counted);
+        // Before the rest is read: one that nobody waited for may come slowly without taking the answer away.
+        let response = if stalled.load(Ordering::Relaxed) { too_slow() } else { response };
         if is_kept {
             read_rest(&returned).await;
         }
-        let response = if stalled.load(Ordering::Relaxed) { too_slow() } else { response };
         Ok(response.map(|body| GuardedBody::new(body, guard)))
     }
 }
