@@ -25,6 +25,7 @@ pub fn measure(bench: &Bench) -> Result<Vec<Figure>, BenchError> {
         queriers: 4,
         merges: 100,
         pairs: 1000,
+        flushes: 3,
         selector: r#"process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name="checkout-go"}"#.to_owned(),
         pair_selector: r#"process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name="pairs""#.to_owned(),
     };

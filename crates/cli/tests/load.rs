@@ -22,6 +22,7 @@ fn totals_are_exact_while_pushes_run_and_heads_become_blocks() {
         queriers: 2,
         merges: 20,
         pairs: 200,
+        flushes: 1,
         selector: r#"process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name="checkout-go"}"#.to_owned(),
         pair_selector: r#"process_cpu:cpu:nanoseconds:cpu:nanoseconds{service_name="pairs""#.to_owned(),
     };

@@ -35,6 +35,8 @@ pub struct LoadPlan {
     /// Least number of pushes that are each followed by the query that must see them. They go on until the merges are
     /// done, and longer where that was too short.
     pub pairs: usize,
+    /// Least number of flushes that the pairs go on through, so that a quick load ends behind them too.
+    pub flushes: u64,
     /// Selector (not encoded) whose total is asked for; all profiles of the load must match it.
     pub selector: String,
     /// The same for pairs, up to the closing brace: `…,pair="7"}` is added.
@@ -254,7 +256,11 @@ fn pairs(shared: &Shared<'_>, profiles: &[LoadProfile]) -> Pairs {
         })
     };
     let flushes_before = count_flushes();
-    while pairs.tried < shared.plan.pairs as u64 || !shared.over.load(Ordering::SeqCst) {
+    let begun = Instant::now();
+    let has_flushed = || {
+        begun.elapsed() > PATIENCE || count_flushes().saturating_sub(flushes_before) >= shared.plan.flushes
+    };
+    while pairs.tried < shared.plan.pairs as u64 || !shared.over.load(Ordering::SeqCst) || !has_flushed() {
         let number = pairs.tried;
         pairs.tried += 1;
         // Another service than the load's, so that its totals stay what they are; another label each time, so that
