@@ -140,6 +140,11 @@ fn target(job: &Job, kind: &Kind, mut labels: Labels, discovered: &Labels) -> Re
         period(&take("__scrape_interval__")).map_err(|reason| format!("__scrape_interval__: {reason}"))?;
     let timeout =
         period(&take("__scrape_timeout__")).map_err(|reason| format!("__scrape_timeout__: {reason}"))?;
+    // C031: the label knows more of this target than the name of its kind does.
+    let temporality = match (kind.temporality, take("__delta__").as_str()) {
+        (Some(Temporality::Cumulative), "false") => Some(Temporality::Delta),
+        (of_kind, _) => of_kind,
+    };
     let query = query(job, kind, &labels);
     if kind.seconds.is_some_and(|seconds| Duration::from_secs(seconds) >= timeout) {
         return Err("__scrape_timeout__: is not longer than the profile is to be".to_owned());
@@ -163,7 +168,7 @@ fn target(job: &Job, kind: &Kind, mut labels: Labels, discovered: &Labels) -> Re
         discovered: discovered.clone(),
         tenant: job.tenant.clone(),
         url,
-        temporality: kind.temporality,
+        temporality,
         interval,
         timeout,
     })

@@ -59,6 +59,18 @@ relabel_configs:
     assert_eq!(shown(&found.labels), "instance=app:9443 job=shop service_name=shop");
 }
 
+/// `__delta__=false` says in Pyroscope's protocol that values are differences already, whatever the kind is called.
+#[test]
+fn c031_delta_label_forces() {
+    assert_eq!(target("", &[], "app:6060").temporality, Some(Temporality::Cumulative));
+    let said = target("", &[("__delta__", "false")], "app:6060");
+    assert_eq!(said.temporality, Some(Temporality::Delta));
+    assert_eq!(shown(&said.labels), "instance=app:6060 job=shop service_name=shop");
+    let by_rule = "relabel_configs: [{target_label: __delta__, replacement: 'false'}]";
+    assert_eq!(target(by_rule, &[], "app:6060").temporality, Some(Temporality::Delta));
+    assert_eq!(target("", &[("__delta__", "true")], "app:6060").temporality, Some(Temporality::Cumulative));
+}
+
 #[test]
 fn sockets_are_addresses_too() {
     let found = target("", &[], "unix:///run/app.sock");
