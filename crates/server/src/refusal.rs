@@ -40,7 +40,9 @@ impl Refusal {
     fn of(bytes: &[u8]) -> Option<Self> {
         let status = bytes.strip_prefix(b"HTTP/1.1 ")?.get(..3)?;
         let sentence = match status {
-            b"400" => "this is no HTTP/1.1 request that can be read".to_owned(),
+            b"400" => "this is no HTTP/1.1 request that can be read; in a URL, spaces and quotes are written as %20 and %22 \
+                       (curl does it with --get --data-urlencode)"
+                .to_owned(),
             b"414" | b"431" => format!(
                 "a URL has at most {HTTP1_URL_MAX} bytes, and all headers with it at most {HTTP1_HEAD_MAX}; a longer \
                  question goes in the body of a POST, such as those of querier.v1"
