@@ -320,7 +320,8 @@ impl From<query::QueryError> for ApiError {
             query::QueryError::Invalid { field, reason } => Self::invalid(field, reason),
             query::QueryError::Ambiguous { .. } => Self::invalid("profile_type", message),
             query::QueryError::Overflow => Self::invalid("range", message),
-            query::QueryError::Budget { .. } => Self::new(ErrorKind::TooLarge, "", message),
+            // C090: no 413, which speaks of what was sent, and no 429, which clients take for "try again".
+            query::QueryError::Budget { .. } => Self::invalid("range", message),
             query::QueryError::Deadline => Self::new(ErrorKind::Deadline, "", message),
             query::QueryError::Cancelled => Self::new(ErrorKind::Cancelled, "", message),
             query::QueryError::NotFound(_) => Self::not_found(message),
