@@ -30,6 +30,26 @@ fn c032_sample_rate_that_cannot_be_used_is_refused_by_the_native_path() {
 }
 
 #[test]
+fn c057_folded_comments_blank() {
+    let server = TestServer::start(&[]);
+    let text = b"a;b 1\r\n\r\n   \n# comment 5\nno count\na;b;c 10\n";
+    let native = "/api/v1/push?service=native&format=folded&sample_rate=100";
+    let replies = [server.post(native, text), ingest(&server, "name=ingest.cpu&sampleRate=100", text)];
+    for (service, reply) in ["native", "ingest"].into_iter().zip(replies) {
+        let reply = reply.expect(200);
+        assert_eq!(reply.header("everflame-altered"), Some("bad_line=1, no_time=1"), "{service}");
+        assert_eq!(total(&server, CPU, &format!("{{service_name=\"{service}\"}}")), 110_000_000, "{service}");
+    }
+    let bad = b"one\ntwo\n";
+    for refused in [server.post(native, bad).expect(400), ingest(&server, "name=bad.cpu", bad).expect(422)] {
+        assert!(refused.text().contains("none of 2 lines ends with a count"), "{refused:?}");
+    }
+    let told = server.get("/api/v1/ingest/explain").expect(200).json();
+    let lines = told["altered"].as_array().unwrap().iter().filter(|entry| entry["reason"] == "bad_line");
+    assert_eq!(lines.count(), 2, "{told}");
+}
+
+#[test]
 fn c058_text_utf16_bom() {
     let server = TestServer::start(&[]);
     let little: Vec<u8> =

@@ -149,3 +149,33 @@ fn c105_a_torn_end_of_the_log_is_dropped_with_a_log_line() {
     push(&again, 10);
     assert_eq!(again.get("/api/v1/top?type=cpu").expect(200).json()["total"], 11);
 }
+
+#[test]
+fn c105_a_flipped_bit_in_the_log_costs_its_record_and_is_reported() {
+    let server = TestServer::start(&[]);
+    let push = |service: &str| {
+        let body = Body::cpu(now_nanos()).sample(&format!("of_{service}"), &[1, 10]).gzip();
+        server.post(&format!("/api/v1/push?service={service}"), &body).expect(200);
+        let logs: Vec<_> = std::fs::read_dir(server.data().path().join("log")).unwrap().collect();
+        let log = logs[0].as_ref().unwrap().path();
+        (std::fs::metadata(&log).unwrap().len(), log)
+    };
+    let (end_of_a, _) = push("a");
+    let (end_of_b, log) = push("b");
+    push("c");
+    let data = server.kill();
+    let mut damaged = std::fs::read(&log).unwrap();
+    damaged[usize::try_from((end_of_a + end_of_b) / 2).unwrap()] ^= 4;
+    std::fs::write(&log, damaged).unwrap();
+    let again = TestServer::start_in(data, &[]);
+    let said = again.log();
+    assert!(
+        said.contains("ERROR") && said.contains("the log is damaged; later records are still used"),
+        "{said}"
+    );
+    let top = again.get("/api/v1/top?type=cpu").expect(200).json();
+    let mut found: Vec<&str> =
+        top["rows"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap()).collect();
+    found.sort_unstable();
+    assert_eq!(found, ["of_a", "of_c"]);
+}
