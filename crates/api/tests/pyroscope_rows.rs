@@ -125,18 +125,33 @@ async fn row_03_multipart_is_seen_whatever_the_format_says() {
     let mut decoder = formats::Decoder::new();
     let plain = decoder.inflate(&pprof, &api::limits::decoder()).unwrap().bytes.to_vec();
     let config = br#"{"samples":{"display-name":"cpu"}}"#;
-    for (number, format) in ["", "&format=pprof", "&format="].into_iter().enumerate() {
+    let formats = ["", "pprof", "folded", "groups", "lines", "trie", "tree", "speedscope", "jfr", "nonsense"];
+    for format in formats {
         for (kind, body) in [("gzip", &pprof), ("plain", &plain)] {
             let parts = multipart(&[("profile", body), ("sample_type_config", config)]);
-            let path = format!("/ingest?name=app{number}{kind}{format}");
+            let path = format!("/ingest?name=app{format}{kind}&format={format}");
             server.call("POST", &path, &MULTIPART, parts).await.expect(200);
         }
     }
-    let all = json!({ "name": "service_name", "start": 1, "end": 4_000_000_000_000_i64 });
-    let names = ask(&server, "LabelValues", all).await;
-    assert_eq!(names["names"].as_array().unwrap().len(), 6, "{names}");
-    let jfr = multipart(&[("jfr", b"FLR\0\0\x02\0\0")]);
-    server.call("POST", "/ingest?name=app&format=jfr", &MULTIPART, jfr).await.expect(415);
+    let path = "/ingest?name=bare";
+    server.call("POST", path, &MULTIPART, multipart(&[("profile", &pprof)])).await.expect(200);
+    // All were read as what they are: each service has the same types, and the same functions.
+    let all = json!({ "labelNames": ["service_name", "__profile_type__"], "start": 1, "end": 4_000_000_000_000_i64 });
+    let sets = ask(&server, "Series", all).await["labelsSet"].as_array().unwrap().clone();
+    let mut types = std::collections::BTreeMap::<String, Vec<String>>::new();
+    for set in &sets {
+        let text = |number: usize| set["labels"][number]["value"].as_str().unwrap().to_owned();
+        types.entry(text(1)).or_default().push(text(0));
+    }
+    assert_eq!(types.len(), 2 * formats.len() + 1, "{types:?}");
+    assert!(types.values().all(|found| *found == types["bare"]), "{types:?}");
+    // What is none of it is read as `format` says.
+    let stacks = multipart(&[("profile", b"main;a\nmain;b\n")]);
+    server.call("POST", "/ingest?name=lines&format=lines", &MULTIPART, stacks).await.expect(200);
+    for query in ["name=app&format=jfr", "name=app"] {
+        let jfr = multipart(&[("jfr", b"FLR\0\0\x02\0\0")]);
+        server.call("POST", &format!("/ingest?{query}"), &MULTIPART, jfr).await.expect(415);
+    }
 }
 
 #[tokio::test]
@@ -169,6 +184,15 @@ async fn row_05_times_are_read_by_their_digits() {
     server.call("POST", "/ingest?name=relative&from=now-10m", &[], "main 1\n").await.expect(200);
     let recent = server.get("/pyroscope/label-values?label=service_name&from=now-1h&until=now").await;
     assert_eq!(recent.expect(200).json(), json!(["relative"]));
+    for nonsense in ["foo", "now-foo", "-5", "99999999999999999999"] {
+        let path = format!("/pyroscope/label-values?label=service_name&from={nonsense}");
+        server.get(&path).await.expect(400);
+        server.get(&format!("/pyroscope/render?query={CPU}&until={nonsense}")).await.expect(400);
+        // A push is worth more than its time: it is kept as of now, and says so.
+        let path = format!("/ingest?name=odd&from={nonsense}");
+        let reply = server.call("POST", &path, &[], format!("{nonsense} 1\n")).await.expect(200);
+        assert!(reply.header("everflame-altered").contains("parameter_defaulted=1"), "{nonsense}");
+    }
 }
 
 #[tokio::test]
@@ -213,8 +237,18 @@ async fn row_07_pushed_values_are_kept_as_sent() {
         let path = format!("/ingest?name=app.alloc_space&from={from}");
         server.call("POST", &path, &[], format!("main {value}\n")).await.expect(200);
     }
-    let message = json!({ "profileTypeID": "memory:alloc_space:bytes::", "labelSelector": "{}" });
-    assert_eq!(ask(&server, "SelectMergeStacktraces", message).await["flamegraph"]["total"], "450");
+    for (service, delta) in [("said", "false"), ("denied", "true")] {
+        for (from, value) in [(START, 100), (START + 15, 150)] {
+            let name = format!("{service}.alloc_space%7B__delta__%3D{delta}%7D");
+            let path = format!("/ingest?name={name}&from={from}");
+            server.call("POST", &path, &[], format!("main {value}\n")).await.expect(200);
+        }
+    }
+    for (service, total) in [("app", "450"), ("said", "250"), ("denied", "250")] {
+        let selector = format!("{{service_name=\"{service}\"}}");
+        let message = json!({ "profileTypeID": "memory:alloc_space:bytes::", "labelSelector": selector });
+        assert_eq!(ask(&server, "SelectMergeStacktraces", message).await["flamegraph"]["total"], total);
+    }
 }
 
 #[tokio::test]

@@ -162,20 +162,27 @@ async fn read_body(parameters: &Parameters, headers: &HeaderMap, body: Body) -> 
     let content_type =
         headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
     let format = parameters.get("format").map_or("", String::as_str);
-    let named = named_kind(format, content_type)?;
-    let is_multipart = starts_with(content_type, "multipart/form-data");
-    if is_multipart {
+    if starts_with(content_type, "multipart/form-data") {
         let parts = multipart::read(content_type, body).await?;
         let body = parts
             .profile
             .ok_or_else(|| ApiError::new(ErrorKind::Malformed, "profile", "the part is missing"))?;
+        // In parts clients send pprof, whatever they call it; only what is none is read as it is called.
+        let kind = match named_kind(format, "") {
+            Ok(None | Some(Kind::Pprof)) => Kind::Pprof,
+            named => match sniffed_kind(&body)? {
+                Kind::Pprof => Kind::Pprof,
+                _ => named?.unwrap_or(Kind::Pprof),
+            },
+        };
         return Ok(Content {
-            kind: named.unwrap_or(Kind::Pprof),
+            kind,
             body,
             display_names: parts.display_names,
             is_of_old_dotnet: parts.is_of_old_dotnet,
         });
     }
+    let named = named_kind(format, content_type)?;
     let body = body
         .collect()
         .await
@@ -224,7 +231,7 @@ fn starts_with(text: &str, word: &str) -> bool {
     text.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word))
 }
 
-fn no_jfr(field: &str) -> ApiError {
+pub(super) fn no_jfr(field: &str) -> ApiError {
     let message = "JFR recordings are not read yet; send pprof, speedscope, folded stacks (groups), lines, trie or tree";
     ApiError::new(ErrorKind::Unsupported, field, message)
 }

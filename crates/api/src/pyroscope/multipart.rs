@@ -1,5 +1,6 @@
 //! The multipart body that Pyroscope's Go and Node SDKs send to `/ingest`: file parts `profile` and
-//! `sample_type_config`. `prev_profile` is refused (D17), and so is a second part of one name; parts that are not known are skipped.
+//! `sample_type_config`. `prev_profile` is refused (D17), so is the Java agent's `jfr`, and so is a second part of one name;
+//! parts that are not known are skipped.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +29,7 @@ struct SampleTypeConfig {
 /// Reads all parts.
 ///
 /// # Errors
-/// 422 for a body that is no multipart or holds `prev_profile`.
+/// 422 for a body that is no multipart or holds `prev_profile`, 415 for one with a JFR recording.
 pub(crate) async fn read(content_type: &str, body: Body) -> Result<Parts, ApiError> {
     let boundary = multer::parse_boundary(content_type).map_err(|error| malformed("Content-Type", &error))?;
     let mut multipart = multer::Multipart::new(body.into_data_stream(), boundary);
@@ -56,6 +57,7 @@ pub(crate) async fn read(content_type: &str, body: Body) -> Result<Parts, ApiErr
             "profile" if parts.profile.is_some() => return Err(twice(&name)),
             "sample_type_config" if parts.display_names.is_some() => return Err(twice(&name)),
             "profile" => parts.profile = Some(bytes),
+            "jfr" => return Err(super::ingest::no_jfr("jfr")),
             "prev_profile" => {
                 return Err(ApiError::new(
                     ErrorKind::Refused,
