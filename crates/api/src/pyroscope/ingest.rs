@@ -164,11 +164,13 @@ async fn read_body(parameters: &Parameters, headers: &HeaderMap, body: Body) -> 
     let format = parameters.get("format").map_or("", String::as_str);
     if starts_with(content_type, "multipart/form-data") {
         let parts = multipart::read(content_type, body).await?;
-        let body = parts
-            .profile
-            .ok_or_else(|| ApiError::new(ErrorKind::Malformed, "profile", "the part is missing"))?;
+        let named = named_kind(format, "");
+        let Some(body) = parts.profile else {
+            named?;
+            return Err(ApiError::new(ErrorKind::Malformed, "profile", "the part is missing"));
+        };
         // In parts clients send pprof, whatever they call it; only what is none is read as it is called.
-        let kind = match named_kind(format, "") {
+        let kind = match named {
             Ok(None | Some(Kind::Pprof)) => Kind::Pprof,
             named => match sniffed_kind(&body)? {
                 Kind::Pprof => Kind::Pprof,
