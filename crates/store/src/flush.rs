@@ -63,12 +63,13 @@ impl Shared {
     pub(crate) async fn flush(self: &Arc<Self>) -> Result<(), StoreError> {
         let _one = self.flushing.lock().await;
         let shared = Arc::clone(self);
-        let carried = blocking("sealing the head", move || {
+        let (live, carried) = blocking("sealing the head", move || {
             shared.seal_live();
             shared.carry_all()
         })
         .await?;
-        self.log.durable(carried).await?;
+        // Records of sealed generations may have failed: they are in the heads that become blocks now.
+        self.log.durable_in(live, carried).await?;
         loop {
             let published = self.published();
             let Some(oldest) = published.sealed.first() else { return Ok(()) };
@@ -95,8 +96,9 @@ impl Shared {
         sealed.seal();
     }
 
-    /// Takes baselines of all sealed generations into the live one, newest first. Returns the log's place behind them.
-    fn carry_all(&self) -> u64 {
+    /// Takes baselines of all sealed generations into the live one, newest first. Returns the live one's number and the
+    /// log's place behind them.
+    fn carry_all(&self) -> (u64, u64) {
         let _gate = self.gate.read().unwrap_or_else(PoisonError::into_inner);
         let published = self.published();
         let mut buffer = PushBuffer::default();
@@ -108,7 +110,7 @@ impl Shared {
                 }
             }
         }
-        self.log.last_sequence()
+        (published.live.number, self.log.last_sequence())
     }
 
     /// Writes the blocks of a sealed generation and puts them in its place.
@@ -128,6 +130,7 @@ impl Shared {
             catalogue.append(&edit).await?;
             before
         };
+        self.log.in_blocks(number);
         if let Some(end) = tally {
             self.ended_tally(end, number, tally_before).await;
         }

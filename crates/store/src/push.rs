@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
 
-use profile::{ProfileId, Temporality, Timestamp};
+use profile::{ProfileId, Temporality, Tenant, Timestamp};
 
 use crate::{
     Accepted, NewAttachment, NewProfile, Outcome, PushError, StoreState, Ticket,
@@ -117,8 +117,8 @@ impl Shared {
         let _gate = self.gate.read().unwrap_or_else(PoisonError::into_inner);
         let published = self.published();
         let service = new.labels.service_name();
-        if self.is_in_older(&published, new, identity.id) {
-            return Ok(Accepted { id: identity.id, outcome: Outcome::Duplicate, ticket: Ticket(0) });
+        if let Some(ticket) = older_ticket(&published, new.tenant, service, identity.id, new.time) {
+            return Ok(Accepted { id: identity.id, outcome: Outcome::Duplicate, ticket });
         }
         let live = &published.live;
         let partition = live.partition_or_new(new.tenant, service);
@@ -169,17 +169,6 @@ impl Shared {
         drop(writer);
         self.count(live, grown, u64::from(accepted.outcome == Outcome::Stored), arrival);
         Ok(accepted)
-    }
-
-    /// Whether a sealed generation or a block has the profile already. Neither changes any more.
-    fn is_in_older(&self, published: &Published, new: &NewProfile<'_>, id: ProfileId) -> bool {
-        let service = new.labels.service_name();
-        let in_sealed = published.sealed.iter().any(|generation| {
-            generation
-                .partition(new.tenant, service)
-                .is_some_and(|older| older.lock().known.contains_key(&id))
-        });
-        in_sealed || published.blocks.iter().any(|block| block.contains(new.tenant, id, new.time))
     }
 
     /// Whether the live generation, or the memory of pushes without a time, has the profile already.
@@ -277,24 +266,19 @@ impl Shared {
         self.check_open()?;
         check_labels(&new.labels)?;
         let id = identity::with_time(new.time, identity::digest(new.tenant, &new.labels, new.kind, new.body));
-        let duplicate = |ticket| Accepted { id, outcome: Outcome::Duplicate, ticket: Ticket(ticket) };
+        let duplicate = |ticket| Accepted { id, outcome: Outcome::Duplicate, ticket };
         let _gate = self.gate.read().unwrap_or_else(PoisonError::into_inner);
         let published = self.published();
         let service = new.labels.service_name();
-        let in_sealed = published.sealed.iter().any(|generation| {
-            generation
-                .partition(new.tenant, service)
-                .is_some_and(|older| older.lock().known.contains_key(&id))
-        });
-        if in_sealed || published.blocks.iter().any(|block| block.contains(new.tenant, id, new.time)) {
-            return Ok(duplicate(0));
+        if let Some(ticket) = older_ticket(&published, new.tenant, service, id, new.time) {
+            return Ok(duplicate(ticket));
         }
         let live = &published.live;
         let partition = live.partition_or_new(new.tenant, service);
         let mut buffer = self.buffers.take();
         let mut writer = partition.lock();
         if let Some(&ticket) = writer.known.get(&id) {
-            return Ok(duplicate(ticket));
+            return Ok(duplicate(Ticket(ticket)));
         }
         let attachment = HeadAttachment {
             id,
@@ -327,4 +311,21 @@ impl Shared {
             self.wake.notify_one();
         }
     }
+}
+
+/// The ticket of a profile or upload that a sealed generation or a block has already. Neither changes any more, but that a
+/// sealed generation has it does not mean that the disk has: its record may be on its way, or may have failed.
+fn older_ticket(
+    published: &Published,
+    tenant: &Tenant,
+    service: &str,
+    id: ProfileId,
+    time: Timestamp,
+) -> Option<Ticket> {
+    let in_block = || published.blocks.iter().any(|block| block.contains(tenant, id, time));
+    let in_sealed = published.sealed.iter().find_map(|generation| {
+        let older = generation.partition(tenant, service)?;
+        older.lock().known.get(&id).copied()
+    });
+    in_sealed.or_else(|| in_block().then_some(0)).map(Ticket)
 }

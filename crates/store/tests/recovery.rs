@@ -307,6 +307,32 @@ async fn after_a_failed_append_the_next_generation_goes_on() {
     assert_eq!(total(&store), 1);
 }
 
+/// A push that the log could not keep is in the head all the same. Its retry is told so, and is acknowledged only when the
+/// head is in blocks, however the retry is recognised.
+#[tokio::test]
+async fn a_retry_of_a_push_that_the_log_could_not_keep_is_acknowledged_once_it_is_durable() {
+    for time_is_stated in [true, false] {
+        let disk = ForgetfulDisk::new();
+        let store = open(&disk).await;
+        keep(&store, &Push::new("a", "1"), &Sketch::cpu(&[("main", 1)])).await.unwrap();
+        let push = Push { time_is_stated, ..Push::new("a", "2") };
+        let sketch = Sketch::cpu(&[("main;new", 10)]);
+        disk.stop_after(0);
+        assert!(keep(&store, &push, &sketch).await.is_err());
+        assert!(store.flush().await.is_err(), "the disk is still full");
+        disk.go_on();
+        assert_eq!(store.state(), StoreState::Ready);
+        let refused = keep(&store, &push, &sketch).await;
+        assert!(refused.is_err(), "not on disk, but acknowledged: {refused:?}");
+        store.flush().await.unwrap();
+        assert_eq!(keep(&store, &push, &sketch).await.unwrap().outcome, Outcome::Duplicate);
+        disk.crash();
+        drop(store);
+        let store = open(&disk).await;
+        assert_eq!(total(&store), 11);
+    }
+}
+
 #[tokio::test]
 async fn what_a_start_has_found_does_not_make_pushes_wait() {
     let (disk, all) = written(40).await;

@@ -188,6 +188,11 @@ impl ForgetfulDisk {
         state.stop_after = Some(state.steps + steps);
     }
 
+    /// Operations succeed again although nothing was lost, as on a full disk that somebody has made room on.
+    pub fn go_on(&self) {
+        self.lock().stop_after = None;
+    }
+
     /// Names of all files, sorted.
     #[must_use]
     pub fn file_names(&self) -> Vec<String> {

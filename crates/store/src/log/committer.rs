@@ -3,14 +3,18 @@
 //! Order is everything here: a record may use symbols of any record queued before it, so records are written in the
 //! order of the queue, and "durable up to N" means all of them up to N. When an append fails, every later record of
 //! that generation fails too, because symbols it needs may be missing; the next generation starts clean. When a sync
-//! fails, nothing is written any more: the system may have dropped pages of any earlier write.
+//! fails, nothing is written any more: the system may have dropped pages of any earlier write. A record that failed is
+//! still in the head, so it is on disk after all once its generation is in blocks ([`Log::in_blocks`]).
 //!
 //! A record that comes alone is synced at once. While records keep coming, syncs keep a distance ([`pause_after`]), so
 //! that some share one: a sync takes as much of the processor as a small push.
 
 use std::{
     io,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     thread::JoinHandle,
     time::{Duration, Instant},
 };
@@ -50,24 +54,37 @@ struct Queue {
 struct Progress {
     /// Every record up to here is on disk or has failed.
     decided: u64,
-    /// Records that failed, as ranges with both ends.
-    failed: Arc<Vec<(u64, u64)>>,
+    /// Records that failed.
+    failed: Arc<Vec<Failed>>,
     /// Why the last one failed.
     reason: Arc<str>,
     stats: LogStats,
 }
 
+/// Records that are not in the log, with both ends.
+#[derive(Clone, Copy, Debug)]
+struct Failed {
+    generation: u64,
+    first: u64,
+    last: u64,
+}
+
+impl Failed {
+    fn has(&self, sequence: u64) -> bool {
+        self.first <= sequence && sequence <= self.last
+    }
+}
+
 /// Which records were on disk at one instant.
 pub(crate) struct DurableNow {
     decided: u64,
-    failed: Arc<Vec<(u64, u64)>>,
+    failed: Arc<Vec<Failed>>,
 }
 
 impl DurableNow {
     /// Whether a record was.
     pub(crate) fn has(&self, sequence: u64) -> bool {
-        sequence <= self.decided
-            && !self.failed.iter().any(|&(first, last)| first <= sequence && sequence <= last)
+        sequence <= self.decided && !self.failed.iter().any(|failed| failed.has(sequence))
     }
 }
 
@@ -92,6 +109,8 @@ pub(crate) struct Log {
 struct Shared {
     queue: Mutex<Queue>,
     wake: Condvar,
+    /// Generations below are in blocks.
+    in_blocks_below: AtomicU64,
 }
 
 impl Shared {
@@ -105,7 +124,7 @@ impl Log {
     pub(crate) fn start(disk: Arc<dyn Disk>, sequence: u64) -> io::Result<Self> {
         disk.create_folder(LOG_FOLDER)?;
         let queue = Mutex::new(Queue { sequence, ..Queue::default() });
-        let shared = Arc::new(Shared { queue, wake: Condvar::new() });
+        let shared = Arc::new(Shared { queue, wake: Condvar::new(), in_blocks_below: AtomicU64::new(0) });
         let (publisher, progress) = watch::channel(Progress { decided: sequence, ..Progress::default() });
         let committer = Committer {
             disk,
@@ -159,16 +178,35 @@ impl Log {
     /// Waits until a record is on disk.
     ///
     /// # Errors
-    /// When it is not and will not be.
+    /// When it is not and will not be before its generation is in blocks.
     pub(crate) async fn durable(&self, sequence: u64) -> Result<(), StoreError> {
+        self.decided(sequence, |failed| failed.has(sequence)).await
+    }
+
+    /// Waits until every record of a generation up to one is on disk, whatever became of other generations.
+    ///
+    /// # Errors
+    /// When one of them is not.
+    pub(crate) async fn durable_in(&self, generation: u64, sequence: u64) -> Result<(), StoreError> {
+        self.decided(sequence, |failed| failed.generation == generation && failed.first <= sequence).await
+    }
+
+    async fn decided(&self, sequence: u64, has_failed: impl Fn(&Failed) -> bool) -> Result<(), StoreError> {
         let mut progress = self.progress.clone();
         let now = progress.wait_for(|progress| progress.decided >= sequence).await;
         let now = now.map_err(|_| StoreError::Closing)?;
-        let has_failed = now.failed.iter().any(|&(first, last)| first <= sequence && sequence <= last);
-        if has_failed {
+        let in_blocks_below = self.shared.in_blocks_below.load(Ordering::Acquire);
+        let mut missing = now.failed.iter().filter(|failed| failed.generation >= in_blocks_below);
+        if missing.any(has_failed) {
             return Err(StoreError::Io { what: "log".to_owned(), reason: now.reason.to_string() });
         }
         Ok(())
+    }
+
+    /// A generation and all before it are in blocks that the catalogue names: what of them the log could not keep is on
+    /// disk all the same.
+    pub(crate) fn in_blocks(&self, generation: u64) {
+        self.shared.in_blocks_below.fetch_max(generation.saturating_add(1), Ordering::Release);
     }
 
     /// Which records are on disk now.
@@ -292,7 +330,11 @@ impl Committer {
                     progress.stats.syncs += 1;
                 }
                 Some(reason) => {
-                    Arc::make_mut(&mut progress.failed).push((first.sequence, last.sequence));
+                    Arc::make_mut(&mut progress.failed).push(Failed {
+                        generation: first.generation,
+                        first: first.sequence,
+                        last: last.sequence,
+                    });
                     progress.reason = reason.into();
                 }
             }
