@@ -227,7 +227,7 @@ fn explain_other_format(text: &[u8], error: DecodeError) -> DecodeError {
     let is = |what: &str| DecodeError::unsupported("profile", what);
     match sniff(text) {
         SniffedFormat::GoTextDump => is("looks like a Go text dump; use debug=0 to get a profile"),
-        SniffedFormat::GoTrace => is("is a Go execution trace, not a profile"),
+        SniffedFormat::GoTrace => is("is a Go execution trace, not a profile; type=trace keeps it whole"),
         SniffedFormat::Jfr => is("is a JFR recording, not a pprof profile"),
         SniffedFormat::Json => is("looks like JSON, not a pprof profile"),
         SniffedFormat::Text => is("looks like text, not a pprof profile"),

@@ -81,24 +81,22 @@ fn is_json(bytes: &[u8]) -> bool {
     inside.is_some_and(|inside| inside.starts_with(b"\"") || inside == b"}") && is_text(bytes)
 }
 
-/// Whether the first field looks like one of a profile. Field 1 (`0a`) is also a line feed, so its length byte must fit.
+/// Whether the first field looks like one of a profile. Every tag is also a character (`j` is the tag of comments, `2` that
+/// of strings), so the bytes must not be text: a profile has control characters in its first fields, as lengths and numbers.
 fn is_pprof(bytes: &[u8]) -> bool {
     let [tag, rest @ ..] = bytes else { return false };
     let (field, wire) = (tag >> 3, tag & 7);
-    if *tag >= 0x80 || !(1..=15).contains(&field) {
-        return false;
-    }
-    match (field, wire) {
+    let first_fits = match (field, wire) {
         // messages and strings
-        (1..=6 | 11, 2) => rest.first().is_some_and(|&length| {
-            length >= 0x80
-                || rest.len() > usize::from(length) && !(field == 1 && length > 20 && is_text(bytes))
-        }),
+        (1..=6 | 11, 2) => {
+            rest.first().is_some_and(|&length| length >= 0x80 || rest.len() > usize::from(length))
+        }
         // numbers
-        (7..=10 | 12..=15, 0) => !rest.is_empty() && !is_text(bytes),
+        (7..=10 | 12..=15, 0) => !rest.is_empty(),
         (13, 2) => true,
         _ => false,
-    }
+    };
+    first_fits && !is_text(bytes)
 }
 
 /// Whether the first bytes are text: valid UTF-8 (a character cut at the end of the window is no fault) without

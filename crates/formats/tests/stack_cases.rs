@@ -133,6 +133,23 @@ fn compressed_text_is_told_from_a_compressed_profile() {
     assert_eq!(sniff_inside(&gzip(&[0xf8, 0, 0xf8])), SniffedFormat::Gzip);
 }
 
+/// Characters that are tags of a profile's fields as well: `java;…` begins like a comment, `2…` like a string.
+#[test]
+fn text_that_begins_with_a_tag_is_text() {
+    let rest =
+        "frame.one;Frame.two;another frame with a long name;and one more to pass every length 12\n".repeat(3);
+    for first in
+        ["java;", "jetty;", "2;", "*Server.Run;", "\"quoted\";", "Zend;", "Z;", "\n", "\n\n", "R;", "x;"]
+    {
+        let body = format!("{first}{rest}");
+        assert_eq!(sniff_inside(body.as_bytes()), SniffedFormat::Text, "{first:?}");
+        assert_eq!(sniff_inside(&gzip(body.as_bytes())), SniffedFormat::Text, "{first:?}");
+    }
+    // A comment first, as a profile that was put together in another order has it.
+    let comment_first = [&[0x6a, 1, 1][..], &small().encode_to_vec()].concat();
+    assert_eq!(sniff_inside(&comment_first), SniffedFormat::Pprof);
+}
+
 #[test]
 fn c059_tree_length_attack() {
     let attack = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
