@@ -64,7 +64,9 @@ fn header_text(headers: &HeaderMap, tenancy: Tenancy) -> Result<Option<&str>, Ap
     }
     let mut values = headers.get_all(TENANT_HEADER).iter();
     let Some(value) = values.next() else {
-        return Err(ApiError::new(ErrorKind::Unauthenticated, "X-Scope-OrgID", "the header is missing"));
+        let message =
+            "the header is missing; this server has several tenants, and it names the one that is meant";
+        return Err(ApiError::new(ErrorKind::Unauthenticated, "X-Scope-OrgID", message));
     };
     if values.next().is_some() {
         return Err(ApiError::invalid("X-Scope-OrgID", "the header is given more than once"));

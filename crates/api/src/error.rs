@@ -8,7 +8,7 @@ use axum::response::{IntoResponse, Response};
 use connectrpc::{ConnectError, ErrorCode};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 
-use crate::limits;
+use crate::{access::TENANT_HEADER, limits};
 
 /// What kind of error, by the status an API answers with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -249,9 +249,13 @@ impl ApiError {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds));
         }
         if self.kind == ErrorKind::Unauthenticated {
-            // One line each: Chromium reads one scheme per line, and its prompt never came for two in one.
-            let basic = HeaderValue::from_static("Basic realm=\"everflame\"");
-            headers.insert(header::WWW_AUTHENTICATE, basic);
+            // A browser asks its user for a password because of Basic, again and again where it is not the password that
+            // lacks but the tenant. One line each: Chromium reads one scheme per line, and its prompt never came for two
+            // in one.
+            if !self.field.eq_ignore_ascii_case(TENANT_HEADER) {
+                let basic = HeaderValue::from_static("Basic realm=\"everflame\"");
+                headers.insert(header::WWW_AUTHENTICATE, basic);
+            }
             headers.append(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         }
         headers

@@ -135,7 +135,15 @@ fn c099_tenants_are_names_and_never_paths() {
             assert_eq!(reply.status, 400, "{bad:?} on {path}: {reply:?}");
         }
     }
-    server.get("/api/v1/services").expect(401);
+    let nameless = server.get("/api/v1/services").expect(401);
+    let challenges: Vec<&str> = nameless
+        .headers
+        .iter()
+        .filter(|(name, _)| name == "www-authenticate")
+        .map(|(_, text)| text.as_str())
+        .collect();
+    assert_eq!(challenges, ["Bearer"], "a browser would ask for a password that changes nothing");
+    assert!(nameless.text().contains("several tenants"), "{nameless:?}");
     let single = TestServer::start(&[]);
     single.call("GET", "/api/v1/services", &[("x-scope-orgid", "../x")], None).expect(200);
 }
