@@ -7,8 +7,11 @@ use profile::Timestamp;
 /// # Errors
 /// A sentence with the forms that are known.
 pub fn instant(text: &str, now: Timestamp) -> Result<Timestamp, String> {
-    let wrong =
-        || format!("{text:?} is no time: give RFC 3339, ms since 1970, or now-1h (ms, s, m, h, d, w)");
+    let wrong = || {
+        format!(
+            "{text:?} is no time: give 2026-01-31T14:00:00Z (RFC 3339), ms since 1970, or now-1h (ms, s, m, h, d, w)"
+        )
+    };
     if let Some(rest) = text.strip_prefix("now") {
         return relative(rest).and_then(|nanos| now.0.checked_add(nanos)).map(Timestamp).ok_or_else(wrong);
     }
@@ -17,6 +20,39 @@ pub fn instant(text: &str, now: Timestamp) -> Result<Timestamp, String> {
     }
     let parsed: jiff::Timestamp = text.parse().map_err(|_| wrong())?;
     i64::try_from(parsed.as_nanosecond()).map(Timestamp).map_err(|_| wrong())
+}
+
+/// What to say of a whole number that is so small as ms that seconds were most likely meant; `0` is the beginning of time.
+#[must_use]
+pub fn seconds_for_millis(text: &str) -> Option<String> {
+    const YEAR_MILLIS: i64 = 365 * 86_400_000;
+    let millis = text.parse().ok().filter(|millis| (1..YEAR_MILLIS).contains(millis))?;
+    let shown = self::text(Timestamp::from_millis(millis)?);
+    Some(format!("{text} is taken for ms since 1970, which is {shown}; seconds need 000 behind them"))
+}
+
+/// A length of time for people: its two largest units.
+#[must_use]
+pub fn length(nanos: i64) -> String {
+    let seconds = nanos / 1_000_000_000;
+    let (days, hours, minutes) = (seconds / 86_400, seconds / 3_600 % 24, seconds / 60 % 60);
+    let parts = match (days, hours, minutes) {
+        (0, 0, 0) => return format!("{seconds} s"),
+        (0, 0, _) => [(minutes, "min"), (seconds % 60, "s")],
+        (0, ..) => [(hours, "h"), (minutes, "min")],
+        _ => [(days, "d"), (hours, "h")],
+    };
+    let shown = parts.iter().filter(|(count, _)| *count > 0).map(|(count, unit)| format!("{count} {unit}"));
+    shown.collect::<Vec<_>>().join(" ")
+}
+
+/// An RFC 3339 text of a server to the second, so that columns of them stand straight; anything else stays as it is.
+#[must_use]
+pub fn brief(text: &str) -> String {
+    match text.split_once('.') {
+        Some((seconds, fraction)) if fraction.ends_with('Z') => format!("{seconds}Z"),
+        _ => text.to_owned(),
+    }
 }
 
 /// What stands behind `now`, ns.
@@ -68,5 +104,23 @@ mod tests {
         }
         assert_eq!(text(now), "2027-01-15T08:00:00Z");
         assert_eq!(text(Timestamp(0)), "");
+    }
+
+    #[test]
+    fn seconds_where_ms_are_meant_are_told() {
+        let said = seconds_for_millis("1764500000").unwrap();
+        assert!(said.contains("1970-01-21T10:08:20Z") && said.contains("000"), "{said}");
+        for good in ["0", "1764500000000", "now-1h", "2026-01-31T14:00:00Z", ""] {
+            assert_eq!(seconds_for_millis(good), None, "{good}");
+        }
+    }
+
+    #[test]
+    fn lengths_and_times_are_short() {
+        let shown = |seconds: i64| length(seconds * 1_000_000_000);
+        assert_eq!([shown(5), shown(300), shown(3_600), shown(5_430)], ["5 s", "5 min", "1 h", "1 h 30 min"]);
+        assert_eq!([shown(90), shown(86_400 * 3 + 7_200)], ["1 min 30 s", "3 d 2 h"]);
+        assert_eq!(brief("2026-01-01T00:00:00.123456789Z"), "2026-01-01T00:00:00Z");
+        assert_eq!([brief("2026-01-01T00:00:00Z"), brief("v1.2")], ["2026-01-01T00:00:00Z", "v1.2"]);
     }
 }

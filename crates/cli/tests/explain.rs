@@ -193,6 +193,22 @@ fn every_entry_has_an_example() {
         }
     }
     assert_eq!(altered.len(), 3, "{altered:#?}");
+    // What is kept of the service comes first, and where that is nothing, what its name may be.
+    let first = |service: &str| {
+        let told = run(&["explain", "--server", &server.url, "--service", service]);
+        assert_eq!(told.code, Some(0), "{told:?}");
+        told.stdout.lines().take(2).collect::<Vec<_>>().join("\n")
+    };
+    let kept = first("late");
+    assert!(
+        kept.starts_with("service late: profiles kept: 1, of profile types: 2; the latest is of "),
+        "{kept}"
+    );
+    assert!(kept.contains("that is 3 h ago: what asks for the last hour"), "{kept}");
+    let missing = first("Shop");
+    let expected =
+        "service Shop: nothing is kept under this name\n  services that are there: shop, late, lossy";
+    assert_eq!(missing, expected);
 }
 
 #[test]

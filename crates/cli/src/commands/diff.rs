@@ -2,6 +2,7 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
+use profile::Timestamp;
 use query::DiffTree;
 
 use crate::{
@@ -82,6 +83,11 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let default = if format == Format::Terminal { 0 } else { format.nodes_default() };
     let told = source.diff(arguments.max_nodes.unwrap_or(default))?;
     super::tell(&told.stats);
+    if let Source::Remote(remote) = &source
+        && let Some(said) = remote.unequal_ranges(Timestamp::now())
+    {
+        output::say(&said);
+    }
     draw(arguments, format, &source.title(), &told)
 }
 

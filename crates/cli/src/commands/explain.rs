@@ -3,13 +3,15 @@
 use std::io::IsTerminal;
 
 use client::{ClientError, Question};
-use wire::{ClientItem, ExplainItem, ExplainReply};
+use profile::Timestamp;
+use wire::{ClientItem, ExplainItem, ExplainReply, ServiceItem};
 
 use crate::{
     failure::Failure,
     output,
     render::{one_line, write_line},
-    source::ServerArguments,
+    source::{FROM_ALWAYS, ServerArguments, TO_ALWAYS},
+    time::{self, brief},
 };
 
 /// Arguments of `explain`.
@@ -20,7 +22,7 @@ use crate::{
 pub struct Arguments {
     #[command(flatten)]
     server: ServerArguments,
-    /// Only what is of this service, or of none
+    /// What is kept of this service; only what is of it, or of none
     #[arg(long, value_name = "NAME")]
     service: Option<String>,
     /// Fetch a body that is kept as an example, by the number that the table gives
@@ -54,12 +56,20 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         question = question.with("service", service);
     }
     let reply = client.explain(&question).map_err(failed)?;
+    let kept = match &arguments.service {
+        Some(asked) if !arguments.json => {
+            let always = Question::new().with("from", FROM_ALWAYS).with("to", TO_ALWAYS);
+            let services = client.services(&always).map_err(failed)?.services;
+            kept_lines(asked, &services, Timestamp::now())
+        }
+        _ => Vec::new(),
+    };
     output::write_data(None, |out| {
         if arguments.json {
             return write_line(&serde_json::json!(reply), out);
         }
-        for line in lines(&reply) {
-            writeln!(out, "{}", one_line(&line))?;
+        for line in kept.iter().chain(&lines(&reply)) {
+            writeln!(out, "{}", one_line(line))?;
         }
         Ok(())
     })
@@ -69,10 +79,54 @@ fn failed(error: ClientError) -> Failure {
     Failure::Failed(error.to_string())
 }
 
+/// Services that are named where the one that is asked for is not there.
+const NAMES_MAX: usize = 10;
+
+/// What is kept of a service, or which services there are instead, those with a name like it first.
+fn kept_lines(asked: &str, services: &[ServiceItem], now: Timestamp) -> Vec<String> {
+    if let Some(ServiceItem { profiles, types, last, .. }) = services.iter().find(|one| one.name == asked) {
+        let mut lines = vec![format!(
+            "service {asked}: profiles kept: {profiles}, of profile types: {}; the latest is of {}",
+            types.len(),
+            brief(last)
+        )];
+        let age = time::instant(last, now).map_or(0, |last| now.0.saturating_sub(last.0));
+        if age > LAST_HOUR_NANOS {
+            let long = time::length(age);
+            lines.push(format!("  that is {long} ago: what asks for the last hour, as the web page first does, shows nothing of it"));
+        }
+        lines.push(String::new());
+        return lines;
+    }
+    let mut lines = vec![format!("service {asked}: nothing is kept under this name")];
+    if !services.is_empty() {
+        let plain = |name: &str| -> String {
+            name.chars().filter(|one| one.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+        };
+        let asked = plain(asked);
+        let is_alike = |name: &str| {
+            let name = plain(name);
+            !asked.is_empty() && !name.is_empty() && (name.contains(&asked) || asked.contains(&name))
+        };
+        let mut names: Vec<&str> = services.iter().map(|one| one.name.as_str()).collect();
+        names.sort_by_key(|name| !is_alike(name));
+        let shown = names.iter().take(NAMES_MAX).copied().collect::<Vec<_>>().join(", ");
+        let more = names.len().saturating_sub(NAMES_MAX);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        lines.push(format!("  services that are there: {shown}{more}"));
+    }
+    lines.push(String::new());
+    lines
+}
+
+/// What a question without a range asks for.
+const LAST_HOUR_NANOS: i64 = 3_600_000_000_000;
+
 fn lines(reply: &ExplainReply) -> Vec<String> {
+    let since = brief(&reply.since);
     let mut lines = vec![match reply.accepted_last.as_str() {
-        "" => format!("no profile was taken in since {}", reply.since),
-        last => format!("profiles taken in since {}: {}; the last at {last}", reply.since, reply.accepted),
+        "" => format!("no profile was taken in since {since}"),
+        last => format!("profiles taken in since {since}: {}; the last at {}", reply.accepted, brief(last)),
     }];
     items("refused", &reply.refused, &mut lines);
     items("altered or passed over", &reply.altered, &mut lines);
@@ -100,8 +154,13 @@ fn items(heading: &str, items: &[ExplainItem], lines: &mut Vec<String>) {
     for one in items {
         let ExplainItem { reason, api, count, last, .. } = one;
         let service = or(&one.service, "(no service)");
-        let client = or(&one.client, "(client without a name)");
-        lines.push(format!("  {last}  {count:>6} ×  {reason}  {service}  by {client} ({api})"));
+        let last = brief(last);
+        // What the server fetches itself has no client.
+        let from = match (api.as_str(), one.client.as_str()) {
+            ("scrape", "") => "scraped".to_owned(),
+            (api, client) => format!("by {} ({api})", or(client, "(client without a name)")),
+        };
+        lines.push(format!("  {last}  {count:>6} ×  {reason}  {service}  {from}"));
         lines.push(format!("      {}", one.example));
         if !one.request.is_empty() {
             lines.push(format!("      {}", one.request));
@@ -119,7 +178,7 @@ fn client_lines(one: &ClientItem) -> Vec<String> {
     let name = or(&one.name, "(client without a name)");
     let mut first = format!("  {name} {}  {}", one.version, one.speaks.join(", "));
     if !one.accepted_last.is_empty() {
-        first.push_str(&format!("  accepted {}, last {}", one.accepted, one.accepted_last));
+        first.push_str(&format!("  accepted {}, last {}", one.accepted, brief(&one.accepted_last)));
     }
     if !one.service.is_empty() {
         first.push_str(&format!("  for {}", one.service));
@@ -128,7 +187,9 @@ fn client_lines(one: &ClientItem) -> Vec<String> {
     if !one.refused_last.is_empty() {
         lines.push(format!(
             "      refused {}, last {}: {}",
-            one.refused, one.refused_last, one.refused_example
+            one.refused,
+            brief(&one.refused_last),
+            one.refused_example
         ));
     }
     lines
@@ -189,5 +250,31 @@ clients:
         assert_eq!(lines(&reply).join("\n"), expected);
         let empty = lines(&ExplainReply { since: "then".into(), ..ExplainReply::default() });
         assert_eq!(empty[0], "no profile was taken in since then");
+        let scraped = ExplainItem { api: "scrape".into(), service: "cart".into(), ..ExplainItem::default() };
+        let told = lines(&ExplainReply { altered: vec![scraped], ..ExplainReply::default() }).join("\n");
+        assert!(told.contains("cart  scraped") && !told.contains("client without a name"), "{told}");
+    }
+
+    #[test]
+    fn a_service_is_found_or_those_that_are_like_it_are_named() {
+        let service = |name: &str| ServiceItem {
+            name: name.into(),
+            types: vec!["t".into(), "u".into()],
+            profiles: 3,
+            last: "2026-01-01T00:00:00.5Z".into(),
+        };
+        let services = [service("api"), service("cart"), service("shop-cart")];
+        let now = time::instant("2026-01-01T03:30:00Z", Timestamp(0)).unwrap();
+        let old = kept_lines("cart", &services, now).join("\n");
+        let expected = "service cart: profiles kept: 3, of profile types: 2; the latest is of 2026-01-01T00:00:00Z\n  that is 3 h 29 min ago:";
+        assert!(old.starts_with(expected), "{old}");
+        let fresh = kept_lines("cart", &services, time::instant("2026-01-01T00:30:00Z", now).unwrap());
+        assert_eq!(fresh.len(), 2, "{fresh:?}");
+        let missing = kept_lines("shop_Cart", &services, now).join("\n");
+        let expected = "service shop_Cart: nothing is kept under this name\n  services that are there: cart, shop-cart, api\n";
+        assert_eq!(missing, expected);
+        let many: Vec<ServiceItem> = (0..12).map(|number| service(&format!("s{number:02}"))).collect();
+        assert!(kept_lines("x", &many, now)[1].ends_with("s09 and 2 more"));
+        assert_eq!(kept_lines("x", &[], now).len(), 2);
     }
 }

@@ -14,7 +14,7 @@ use query::{Aggregation, AnswerStats, CallersTable, DiffTree, FlameTree, NameMod
 
 pub use files::{FileFormat, read as read_file};
 pub use local::Local;
-pub use server::{Remote, ServerArguments, label_map};
+pub use server::{FROM_ALWAYS, Remote, ServerArguments, TO_ALWAYS, label_map};
 
 use crate::failure::Failure;
 

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use client::{Client, ClientOptions, Download, Question};
-use profile::{LabelSet, ProfileType};
+use profile::{LabelSet, ProfileType, Timestamp};
 use query::{
     AnswerStats, CallersTable, DiffNode, DiffTree, FlameNode, FlameTree, FunctionSide, TopRow, TopTable,
 };
 
 use super::{Told, ValueArguments};
-use crate::failure::Failure;
+use crate::{failure::Failure, output, time};
 
 /// Which server is asked.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -43,10 +43,10 @@ impl ServerArguments {
 }
 
 /// Beginning of all time (D12: a command without --from asks for everything).
-const FROM_ALWAYS: &str = "0";
+pub const FROM_ALWAYS: &str = "0";
 
 /// End of all time: servers take profiles whose clock is up to 10 minutes ahead (D11).
-const TO_ALWAYS: &str = "now+1h";
+pub const TO_ALWAYS: &str = "now+1h";
 
 /// Largest graph that a server gives.
 const NODES_ALL: usize = 200_000;
@@ -58,6 +58,21 @@ pub struct Remote {
     values: ValueArguments,
     /// Range of the left side where it is another one.
     left_range: Option<(Option<String>, Option<String>)>,
+}
+
+/// A range as typed.
+fn range_words((from, to): &(Option<String>, Option<String>)) -> String {
+    match (from, to) {
+        (Some(from), to) => format!("{from} to {}", to.as_deref().unwrap_or("now")),
+        (None, Some(to)) => format!("until {to}"),
+        (None, None) => "all".to_owned(),
+    }
+}
+
+fn tell_seconds(text: &str) {
+    if let Some(said) = time::seconds_for_millis(text) {
+        output::say(&said);
+    }
 }
 
 /// Any failure of a request.
@@ -75,6 +90,9 @@ impl Remote {
         values: &ValueArguments,
         selectors: Vec<String>,
     ) -> Result<Self, Failure> {
+        for text in [&values.from, &values.to].into_iter().flatten() {
+            tell_seconds(text);
+        }
         let mut remote =
             Self { client: server.client()?, selectors, values: values.clone(), left_range: None };
         if let Some(position) = remote.values.sample_index.as_ref().and_then(|text| text.parse().ok()) {
@@ -102,15 +120,53 @@ impl Remote {
     /// Gives the left side of a comparison its own range.
     #[must_use]
     pub fn with_left_range(self, from: Option<String>, to: Option<String>) -> Self {
+        for text in [&from, &to].into_iter().flatten() {
+            if ![&self.values.from, &self.values.to].into_iter().flatten().any(|said| said == text) {
+                tell_seconds(text);
+            }
+        }
         Self { left_range: Some((from, to)), ..self }
     }
 
-    /// The selectors.
+    /// The selectors; with their ranges where the sides of a comparison have several.
     #[must_use]
     pub fn title(&self) -> String {
         let shown =
             |selector: &String| if selector.is_empty() { "everything".to_owned() } else { selector.clone() };
-        self.selectors.iter().map(shown).collect::<Vec<_>>().join(" → ")
+        let selectors: Vec<String> = self.selectors.iter().map(shown).collect();
+        let right = (self.values.from.clone(), self.values.to.clone());
+        let (Some(left), [first, second]) =
+            (self.left_range.as_ref().filter(|left| **left != right), selectors.as_slice())
+        else {
+            return selectors.join(" → ");
+        };
+        let (left, right) = (range_words(left), range_words(&right));
+        if first == second {
+            return format!("{first}  ·  {left} → {right}");
+        }
+        format!("{first} ({left}) → {second} ({right})")
+    }
+
+    /// What to say where the ranges of a comparison differ in length, since the longer one has more of everything.
+    #[must_use]
+    pub fn unequal_ranges(&self, now: Timestamp) -> Option<String> {
+        let length = |(from, to): &(Option<String>, Option<String>)| {
+            let from = time::instant(from.as_deref()?, now).ok()?;
+            let to = time::instant(to.as_deref().unwrap_or("now"), now).ok()?;
+            to.0.checked_sub(from.0).filter(|nanos| *nanos > 0)
+        };
+        let left = length(self.left_range.as_ref()?)?;
+        let right = length(&(self.values.from.clone(), self.values.to.clone()))?;
+        // "now" is another instant at each of its mentions.
+        if left.abs_diff(right) <= left.max(right).unsigned_abs() / 100 {
+            return None;
+        }
+        Some(format!(
+            "the left range has {}, the right one {}, and amounts such as CPU time are added up over each; ranges of one \
+             length compare like with like",
+            time::length(left),
+            time::length(right)
+        ))
     }
 
     fn selector(&self) -> &str {
