@@ -168,6 +168,17 @@ fn what_fails_ends_with_1_and_says_what_to_do() {
     let output = run(&["top", &bad]);
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("bad.pb"), "{}", stderr(&output));
+    for (text, words) in [
+        ("", "is empty"),
+        (
+            "heap profile: 1: 2 [3: 4] @ heap/1048576\n",
+            "is a profile written out as text; fetch it without debug=1",
+        ),
+        ("hello\n", "is no profile that can be read: these are no folded stacks"),
+    ] {
+        let said = stderr(&run(&["top", &folder.file("odd", text)]));
+        assert!(said.contains(&format!("odd: {words}")), "{said}");
+    }
     let nobody = run(&["top", "cpu", "--server", "http://127.0.0.1:1"]);
     assert_eq!(nobody.status.code(), Some(1));
     assert!(stderr(&nobody).contains("start one with `everflame server`"), "{}", stderr(&nobody));

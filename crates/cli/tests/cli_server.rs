@@ -132,6 +132,22 @@ fn a_comparison_of_selectors_and_of_ranges() {
     }
     let nothing = run(&[&["diff", "{service_name=\"a\"}"], &at[..]].concat());
     assert_eq!(nothing.code, Some(2), "{nothing:?}");
+
+    // The heading has both ranges, and ranges of different lengths are told.
+    let ranges = |left_from: &str| {
+        let range = ["--left-from", left_from, "--left-to", "now-2h", "--from", "now-2h"];
+        done(&[&["diff", "{service_name=\"a\"}"], &range[..], &at[..]].concat())
+    };
+    let equal = ranges("now-4h");
+    assert!(
+        equal.stdout.starts_with("{service_name=\"a\"}  ·  now-4h to now-2h → now-2h to now  ·  "),
+        "{equal:?}"
+    );
+    assert!(!equal.stderr.contains("range"), "{equal:?}");
+    let unequal = ranges("now-12h");
+    assert!(unequal.stderr.contains("the left range has 10 h, the right one 2 h"), "{unequal:?}");
+    let seconds = done(&[&["top", "cpu", "--from", "1764500000"], &at[..]].concat());
+    assert!(seconds.stderr.contains("1970-01-21T10:08:20Z"), "{seconds:?}");
 }
 
 #[test]
@@ -176,6 +192,48 @@ fn refusals_are_sentences_that_say_what_to_do() {
     let push = run(&[&["push", file.to_str().unwrap(), "--service", "a"], &at[..], &token[..]].concat());
     assert_eq!(push.code, Some(1));
     assert!(push.stderr.contains("bad.pb: "), "{push:?}");
+    let file = file.to_str().unwrap();
+    let several = run(&[&["push", file, file, file, "--service", "a"], &at[..], &token[..]].concat());
+    assert!(several.stderr.contains("(0 sent before; 2 behind it not sent)"), "{several:?}");
+    let targets = run(&[&["targets", "--job", "shop"], &at[..], &token[..]].concat());
+    assert!(targets.stderr.contains("no job \"shop\" is scraped"), "{targets:?}");
+}
+
+/// A frame `java` at the root looks like the first field of a profile; async-profiler writes such files.
+#[test]
+fn folded_stacks_of_a_jvm_are_text_on_every_way() {
+    let server = TestServer::start(&[]);
+    let frame = "com/example/shop/Checkout.computeTheTotalOfTheWholeCartWithEveryDiscountThatIsValid";
+    let stacks = format!("java;{frame} 7\njava;{frame};write 3\n");
+    server.post("/ingest?name=shop.cpu&sampleRate=100", stacks.as_bytes()).expect(200);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("stacks");
+    std::fs::write(&file, &stacks).unwrap();
+    let file = file.to_str().unwrap();
+    let at = ["--server", &server.url];
+    done(&[&["push", file, "--service", "pushed"], &at[..]].concat());
+    for (asked, total) in [
+        (&["top", file, "--json"][..], 10_i64),
+        (&["top", "{service_name=\"pushed\"}", "--json"], 10),
+        (&["top", "cpu{service_name=\"shop\"}", "--json"], 100_000_000),
+    ] {
+        assert_eq!(document(&[asked, &at[..]].concat())["total"], total, "{asked:?}");
+    }
+}
+
+/// Go's profiles of waits and locks have the same columns, so who does not say which it is hears of it.
+#[test]
+fn a_push_that_may_be_a_block_profile_is_asked_about() {
+    let server = TestServer::start(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("block.pb.gz");
+    let body = Body::new(&[("contentions", "count"), ("delay", "nanoseconds")]).time(now_nanos());
+    std::fs::write(&file, body.sample("main;wait", &[1, 10]).gzip()).unwrap();
+    let push = ["push", file.to_str().unwrap(), "--service", "a", "--server", &server.url];
+    let guessed = done(&push).stderr;
+    assert!(guessed.contains("stored as mutex") && guessed.contains("--type block"), "{guessed}");
+    let said = done(&[&push[..], &["--type", "block"]].concat()).stderr;
+    assert!(said.contains("stored as block") && !said.contains("--type"), "{said}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ pub(crate) fn instant(field: &str, text: &str, now: Timestamp) -> Result<Timesta
         ApiError::invalid(
             field,
             format!(
-                "{:?} is no time: give RFC 3339, ms since the epoch, or now-1h (ms, s, m, h, d, w)",
+                "{:?} is no time: give 2026-01-31T14:00:00Z (RFC 3339), ms since the epoch, or now-1h (ms, s, m, h, d, w)",
                 cut(text)
             ),
         )

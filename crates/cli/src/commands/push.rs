@@ -21,7 +21,8 @@ use crate::{
     after_help = "Examples:\n  everflame push cpu.pprof --service api\n  everflame push *.pb.gz --service api --label env=prod --label pod=a-1 --type cpu\n  perf script | stackcollapse-perf | everflame push - --service api --name process_cpu"
 )]
 pub struct Arguments {
-    /// Profile files: pprof (gzip, zstd or plain), folded stacks, speedscope, Go execution traces with --type trace; `-` = stdin
+    /// Profile files: pprof (gzip, zstd or plain), folded stacks, speedscope, Go execution traces with --type trace; `-` = stdin;
+    /// the first one that is refused ends it
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Value of the label service_name
@@ -30,7 +31,8 @@ pub struct Arguments {
     /// A further label; may be given several times
     #[arg(short, long = "label", value_name = "NAME=VALUE")]
     labels: Vec<String>,
-    /// What kind of profile: cpu, heap, mutex, block, goroutine, … [default: by the values in the profile]
+    /// What kind of profile: cpu, heap, mutex, block, goroutine, … [default: by the values in the profile, which are the
+    /// same for block as for mutex]
     #[arg(short = 't', long = "type", value_name = "WORD", conflicts_with = "name")]
     kind: Option<String>,
     /// Name of the profile where no word of --type fits: process_cpu, memory, …
@@ -71,15 +73,20 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     for (sent, path) in arguments.files.iter().enumerate() {
         let body = read_file(path)?;
         let reply = client.push(&question(arguments, &body), &body).map_err(|error| {
-            let rest = arguments.files.len() - sent;
-            let left = if sent > 0 { format!(" ({sent} sent before, {rest} left)") } else { String::new() };
+            // The one that fails is not among them.
+            let rest = arguments.files.len() - sent - 1;
+            let left = if sent + rest > 0 {
+                format!(" ({sent} sent before; {rest} behind it not sent)")
+            } else {
+                String::new()
+            };
             Failure::Failed(match error {
                 ClientError::Refused { ref message, .. } => format!("{}: {message}{left}", path.display()),
                 other => format!("{other}{left}"),
             })
         })?;
         if !arguments.json {
-            tell(path, &reply);
+            tell(path, &reply, arguments.kind.is_none() && arguments.name.is_none());
         }
         answers.push(reply);
         progress.step();
@@ -109,8 +116,8 @@ fn question(arguments: &Arguments, body: &[u8]) -> Question {
     question.with_some("sample_rate", rate.as_deref())
 }
 
-/// What became of a file, and what was changed.
-fn tell(path: &Path, reply: &PushReply) {
+/// What became of a file, and what was changed; `is_guessed`: nobody said what kind of profile it is.
+fn tell(path: &Path, reply: &PushReply, is_guessed: bool) {
     for profile in &reply.profiles {
         let outcome = match profile.outcome {
             PushOutcome::Stored => "stored",
@@ -130,7 +137,13 @@ fn tell(path: &Path, reply: &PushReply) {
         } else {
             format!(" (it names no time: taken as of {})", profile.time)
         };
-        let stored = format!("{outcome} as {} {}{altered}{time}", profile.name, profile.id);
+        // Go's profiles of waits and of locks have the same columns.
+        let doubt = if is_guessed && profile.name == "mutex" {
+            " (a block profile looks the same: --type block or --type mutex tells them apart)"
+        } else {
+            ""
+        };
+        let stored = format!("{outcome} as {} {}{altered}{time}{doubt}", profile.name, profile.id);
         output::say(&one_line(&format!("{}: {stored}", path.display())));
     }
 }

@@ -8,6 +8,7 @@ use crate::{
     output,
     render::{one_line, write_line},
     source::ServerArguments,
+    time::brief,
 };
 
 /// Arguments of `targets`.
@@ -38,7 +39,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let reply = arguments.server.client()?.targets(&question);
     let reply = reply.map_err(|error| Failure::Failed(error.to_string()))?;
     if reply.jobs.is_empty() {
-        output::say("nothing is scraped here; everflame server --scrape-config FILE scrapes");
+        output::say(&match &arguments.job {
+            Some(job) => {
+                one_line(&format!("no job {job:?} is scraped; everflame targets lists all")).into_owned()
+            }
+            None => "nothing is scraped here; everflame server --scrape-config FILE scrapes".to_owned(),
+        });
     }
     output::write_data(None, |out| {
         if arguments.json {
@@ -72,7 +78,7 @@ fn target_lines(target: &TargetItem) -> Vec<String> {
     let TargetItem { health, kind, url, last, outcome, duration_seconds, bytes, error, .. } = target;
     let mut line = format!("  {health:8}  {kind}  {url}");
     if !last.is_empty() {
-        line.push_str(&format!("  {outcome}  {bytes} bytes in {duration_seconds:.3} s, {last}"));
+        line.push_str(&format!("  {outcome}  {bytes} bytes in {duration_seconds:.3} s, {}", brief(last)));
     }
     let mut lines = vec![line];
     if !error.is_empty() {

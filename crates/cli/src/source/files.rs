@@ -152,8 +152,7 @@ impl FileFormat {
                 Err("is a Go execution trace, which has no call tree; open it with go tool trace".into())
             }
             SniffedFormat::GoTextDump => {
-                Err("is a text dump of goroutines or threads; fetch the profile without debug=1 or debug=2"
-                    .into())
+                Err("is a profile written out as text; fetch it without debug=1 or debug=2".into())
             }
             SniffedFormat::Jfr => Err("is a JFR recording, which is not read yet".into()),
             _ => Ok(Self::Pprof),
@@ -185,6 +184,9 @@ fn each_profile(
     format: FileFormat,
     mut take: impl FnMut(Profile<'_>, Decoded, usize) -> Result<(), String>,
 ) -> Result<(), String> {
+    if body.is_empty() {
+        return Err("is empty".into());
+    }
     let counted = Measure::plain("samples", "count");
     let (profile, decoded) = match format.of(body)? {
         FileFormat::Auto | FileFormat::Pprof => decode(decoder, body, limits)?,
@@ -214,6 +216,10 @@ fn each_profile(
 
 fn said(error: DecodeError) -> String {
     match error.kind {
+        // A text has no field to name.
+        DecodeErrorKind::Malformed if error.field == "line" => {
+            format!("is no profile that can be read: {}", error.reason)
+        }
         DecodeErrorKind::Malformed => format!("is no profile that can be read: {error}"),
         _ => error.to_string(),
     }
