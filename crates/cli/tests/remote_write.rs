@@ -14,42 +14,12 @@ use std::{
 };
 
 use base64::Engine as _;
-use prost::Message as _;
 use support::{PATIENCE, TestServer, now_nanos};
 use tempfile::TempDir;
+use testkit::remote_write::{Label, Message as _, WriteRequest};
 
 /// What pushed folded text becomes.
 const TYPE: &str = "process_cpu:cpu:nanoseconds::";
-
-#[derive(Clone, PartialEq, prost::Message)]
-struct WriteRequest {
-    #[prost(message, repeated, tag = "1")]
-    timeseries: Vec<TimeSeries>,
-}
-
-#[derive(Clone, PartialEq, prost::Message)]
-struct TimeSeries {
-    #[prost(message, repeated, tag = "1")]
-    labels: Vec<Label>,
-    #[prost(message, repeated, tag = "2")]
-    samples: Vec<Sample>,
-}
-
-#[derive(Clone, PartialEq, prost::Message)]
-struct Label {
-    #[prost(string, tag = "1")]
-    name: String,
-    #[prost(string, tag = "2")]
-    value: String,
-}
-
-#[derive(Clone, PartialEq, prost::Message)]
-struct Sample {
-    #[prost(double, tag = "1")]
-    value: f64,
-    #[prost(int64, tag = "2")]
-    timestamp: i64,
-}
 
 /// A request as it came.
 #[derive(Clone, Debug)]

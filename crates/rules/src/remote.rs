@@ -81,53 +81,9 @@ fn put_varint(out: &mut Vec<u8>, mut value: u64) {
 
 #[cfg(test)]
 mod tests {
-    use prost::Message as _;
+    use testkit::remote_write::{Message as _, WriteRequest};
 
     use super::*;
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    struct WriteRequest {
-        #[prost(message, repeated, tag = "1")]
-        timeseries: Vec<TimeSeries>,
-        #[prost(message, repeated, tag = "3")]
-        metadata: Vec<Metadata>,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    struct TimeSeries {
-        #[prost(message, repeated, tag = "1")]
-        labels: Vec<Label>,
-        #[prost(message, repeated, tag = "2")]
-        samples: Vec<Sample>,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    struct Label {
-        #[prost(string, tag = "1")]
-        name: String,
-        #[prost(string, tag = "2")]
-        value: String,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    struct Sample {
-        #[prost(double, tag = "1")]
-        value: f64,
-        #[prost(int64, tag = "2")]
-        timestamp: i64,
-    }
-
-    #[derive(Clone, PartialEq, prost::Message)]
-    struct Metadata {
-        #[prost(int32, tag = "1")]
-        kind: i32,
-        #[prost(string, tag = "2")]
-        metric_family_name: String,
-        #[prost(string, tag = "4")]
-        help: String,
-        #[prost(string, tag = "5")]
-        unit: String,
-    }
 
     #[test]
     fn another_encoder_reads_the_same() {

@@ -17,6 +17,7 @@ mod oracle;
 mod plain;
 pub mod proto;
 mod random;
+pub mod remote_write;
 mod shared;
 mod tree_bodies;
 
