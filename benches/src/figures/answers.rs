@@ -175,14 +175,7 @@ impl Served {
         if data_dir.exists() {
             std::fs::remove_dir_all(&data_dir)?;
         }
-        let options = StoreOptions {
-            data_dir,
-            retention_bytes: 0,
-            retention: None,
-            free_bytes_min: 1,
-            flush_interval: Duration::from_secs(86_400),
-            flush_bytes: u64::MAX,
-        };
+        let options = StoreOptions::by_hand(data_dir);
         let store = runtime.block_on(Store::open(options))?;
         let engine = Arc::new(Engine::new(Arc::clone(&store), EngineOptions::default()));
         let router =

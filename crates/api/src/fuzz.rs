@@ -4,7 +4,7 @@
 //! Called by `tests/fuzz.rs`, `tests/fuzz_requests.rs` and `fuzz/` alone. Not here: what is inside of the parts
 //! (`formats`).
 
-use std::{io, sync::Arc, time::Duration};
+use std::{io, sync::Arc};
 
 use axum::{Router, body::Body};
 use bytes::Bytes;
@@ -78,14 +78,7 @@ impl FuzzServer {
     /// When it cannot start.
     pub fn start(disk: Arc<dyn Disk>) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let options = StoreOptions {
-            data_dir: "unused".into(),
-            retention_bytes: 0,
-            retention: None,
-            free_bytes_min: 1,
-            flush_interval: Duration::from_secs(3600),
-            flush_bytes: 1 << 40,
-        };
+        let options = StoreOptions::by_hand("unused");
         let store = runtime.block_on(Store::open_on(disk, options)).map_err(io::Error::other)?;
         let engine = Arc::new(Engine::new(Arc::clone(&store), EngineOptions::default()));
         let router = crate::router(ApiState::new(store, engine, ApiOptions::default()));

@@ -4,12 +4,9 @@
 
 mod support;
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicI64, Ordering},
-    },
-    time::Duration,
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicI64, Ordering},
 };
 
 use profile::Tenant;
@@ -40,14 +37,7 @@ fn push(store: &Store, tenant: &Tenant, pusher: i64, number: i64) {
 fn totals_lie_between_what_was_pushed_before_and_after() {
     let folder = tempfile::tempdir().unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let options = StoreOptions {
-        data_dir: folder.path().to_path_buf(),
-        retention_bytes: 0,
-        retention: None,
-        free_bytes_min: 0,
-        flush_interval: Duration::from_secs(3_600),
-        flush_bytes: u64::MAX,
-    };
+    let options = StoreOptions::by_hand(folder.path());
     let store = runtime.block_on(Store::open(options)).unwrap();
     let engine = Engine::new(Arc::clone(&store), EngineOptions::default());
     let tenant = Tenant::anonymous();

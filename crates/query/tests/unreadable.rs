@@ -5,7 +5,7 @@
 
 mod support;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use profile::Tenant;
 use query::{Engine, EngineOptions, NameMode, QueryError, Selection};
@@ -14,14 +14,7 @@ use support::*;
 use testkit::ForgetfulDisk;
 
 fn options() -> StoreOptions {
-    StoreOptions {
-        data_dir: "unused".into(),
-        retention_bytes: 0,
-        retention: None,
-        free_bytes_min: 0,
-        flush_interval: Duration::from_secs(3_600),
-        flush_bytes: u64::MAX,
-    }
+    StoreOptions::by_hand("unused")
 }
 
 fn other_tenant() -> Tenant {

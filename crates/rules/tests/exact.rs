@@ -8,7 +8,6 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::Duration,
 };
 
 use formats::{Decoder, Limits, Measure};
@@ -21,14 +20,7 @@ use testkit::{ForgetfulDisk, Random};
 const TYPE: &str = "process_cpu:cpu:nanoseconds::";
 
 fn options() -> StoreOptions {
-    StoreOptions {
-        data_dir: "unused".into(),
-        retention_bytes: 0,
-        retention: None,
-        free_bytes_min: 0,
-        flush_interval: Duration::from_secs(3600),
-        flush_bytes: 1 << 40,
-    }
+    StoreOptions::by_hand("unused")
 }
 
 /// What push `number` is: service, pod, value of `work` and of the function that depends on the number.

@@ -365,8 +365,6 @@ impl CacheState {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use profile::{LabelSet, Temporality};
 
     use super::*;
@@ -377,14 +375,7 @@ mod tests {
 
     /// A store whose two days are in a block each, the first one's name, and a view of both.
     async fn two_blocks(folder: &std::path::Path) -> (Arc<Store>, String, View) {
-        let options = StoreOptions {
-            data_dir: folder.to_owned(),
-            retention_bytes: 0,
-            retention: None,
-            free_bytes_min: 0,
-            flush_interval: Duration::from_secs(3600),
-            flush_bytes: 1 << 40,
-        };
+        let options = StoreOptions::by_hand(folder);
         let store = Store::open(options).await.unwrap();
         for day in [20_000, 20_001] {
             let mut decoder = formats::Decoder::new();

@@ -19,6 +19,21 @@ pub struct StoreOptions {
     pub flush_bytes: u64,
 }
 
+impl StoreOptions {
+    /// Nothing becomes a block, is refused or goes by itself: what tests, benches and fuzzers open, which say when.
+    #[must_use]
+    pub fn by_hand(data_dir: impl Into<PathBuf>) -> Self {
+        Self {
+            data_dir: data_dir.into(),
+            retention_bytes: 0,
+            retention: None,
+            free_bytes_min: 0,
+            flush_interval: Duration::from_secs(365 * 86_400),
+            flush_bytes: u64::MAX,
+        }
+    }
+}
+
 /// Whether pushes are taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreState {

@@ -1,6 +1,6 @@
 //! A server without sockets, and what it answers.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
 use api::{ApiOptions, ApiState};
 use axum::{
@@ -54,14 +54,7 @@ impl Server {
     pub fn start() -> Self {
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let options = StoreOptions {
-            data_dir: "unused".into(),
-            retention_bytes: 0,
-            retention: None,
-            free_bytes_min: 0,
-            flush_interval: Duration::from_secs(3_600),
-            flush_bytes: u64::MAX,
-        };
+        let options = StoreOptions::by_hand("unused");
         let _entered = runtime.enter();
         let store = runtime.block_on(Store::open_on(Arc::new(ForgetfulDisk::new()), options)).unwrap();
         let engine = Arc::new(Engine::new(Arc::clone(&store), EngineOptions::default()));

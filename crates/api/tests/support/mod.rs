@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test program uses its own part")]
 #![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use api::{ApiOptions, ApiState};
 use axum::{Router, body::Body};
@@ -39,14 +39,7 @@ impl Server {
 
     /// On a disk.
     pub async fn start_on(disk: ForgetfulDisk, options: ApiOptions) -> Self {
-        let store_options = StoreOptions {
-            data_dir: "unused".into(),
-            retention_bytes: 0,
-            retention: None,
-            free_bytes_min: 1,
-            flush_interval: Duration::from_secs(3600),
-            flush_bytes: 1 << 40,
-        };
+        let store_options = StoreOptions::by_hand("unused");
         let store = Store::open_on(Arc::new(disk.until_crash()), store_options).await.unwrap();
         let engine = Arc::new(Engine::new(Arc::clone(&store), EngineOptions::default()));
         let router = api::router(ApiState::new(Arc::clone(&store), engine, options));

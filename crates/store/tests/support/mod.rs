@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
 #![allow(dead_code)]
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
 use block::{NONE, Rows};
 use profile::{
@@ -17,14 +17,7 @@ pub const TIME: i64 = 1_750_000_000_000_000_000;
 
 /// Options that flush only when told to.
 pub fn options() -> StoreOptions {
-    StoreOptions {
-        data_dir: "unused".into(),
-        retention_bytes: 0,
-        retention: None,
-        free_bytes_min: 0,
-        flush_interval: Duration::from_secs(3600),
-        flush_bytes: 1 << 40,
-    }
+    StoreOptions::by_hand("unused")
 }
 
 /// Opens a store on a disk.
