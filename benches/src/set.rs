@@ -10,7 +10,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use profile::LabelSet;
+use profile::{LabelSet, Profile, Temporality, Tenant, Timestamp};
+use store::NewProfile;
 use testkit::{Fleet, FleetOptions};
 
 /// To be raised when the generator changes, so that old files are not taken for new ones.
@@ -30,6 +31,23 @@ pub struct SetProfile {
     pub raw_bytes: usize,
     start: usize,
     end: usize,
+}
+
+impl SetProfile {
+    /// This profile, decoded, as it is pushed.
+    pub fn pushed<'a>(&'a self, tenant: &'a Tenant, decoded: Profile<'a>) -> NewProfile<'a> {
+        NewProfile {
+            tenant,
+            labels: self.labels.clone(),
+            name: &self.name,
+            temporality: Temporality::Delta,
+            profile: decoded,
+            digest_bytes: decoded.text,
+            time: Timestamp(self.time_nanos),
+            time_is_stated: true,
+            id: None,
+        }
+    }
 }
 
 /// A generated set in memory.

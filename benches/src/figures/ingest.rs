@@ -12,8 +12,8 @@
 use std::collections::BTreeMap;
 
 use formats::{Decoder, Limits};
-use profile::{Temporality, Tenant, Timestamp};
-use store::{MemoryDataset, NewProfile};
+use profile::Tenant;
+use store::MemoryDataset;
 
 use super::{Sets, WALK_OVER_GZIP_MIN};
 use crate::{
@@ -113,17 +113,7 @@ fn ingest_timed<'a>(set: &'a Set, best: &mut Best) -> Result<Taken<'a>, BenchErr
         let partition = taken.services.entry(service).or_insert_with(|| MemoryDataset::new(service));
         let record_bytes = best.timed(position, || -> Result<usize, BenchError> {
             let (decoded, _) = decoder.pprof(set.body(entry), &limits)?;
-            let (_, record_bytes) = partition.add_logged(&NewProfile {
-                tenant: &tenant,
-                labels: entry.labels.clone(),
-                name: &entry.name,
-                temporality: Temporality::Delta,
-                profile: decoded,
-                digest_bytes: decoded.text,
-                time: Timestamp(entry.time_nanos),
-                time_is_stated: true,
-                id: None,
-            })?;
+            let (_, record_bytes) = partition.add_logged(&entry.pushed(&tenant, decoded))?;
             Ok(record_bytes)
         })?;
         taken.record_bytes += record_bytes;

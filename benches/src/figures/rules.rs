@@ -6,13 +6,13 @@
 //! are walked; one makes a group of each pod. The log is one in memory, written by a thread of its own, so that the ratio
 //! is one of work and not of a disk.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc};
 
 use formats::{Decoder, Limits};
-use profile::{ProfileType, Temporality, Tenant, TimeRange, Timestamp};
+use profile::{ProfileType, Tenant, TimeRange};
 use query::{Control, Engine, NameMode, Selection, TypeSelector};
 use rules::{RuleBook, RuleChange, RuleSpec};
-use store::{NewProfile, Store, StoreOptions};
+use store::{Store, StoreOptions};
 use testkit::ForgetfulDisk;
 use tokio::runtime::Runtime;
 
@@ -78,14 +78,7 @@ fn run(
     ingest: &mut Best,
     counting: &mut Best,
 ) -> Result<(Arc<Store>, Arc<RuleBook>), BenchError> {
-    let options = StoreOptions {
-        data_dir: "unused".into(),
-        retention_bytes: 0,
-        retention: None,
-        free_bytes_min: 0,
-        flush_interval: Duration::from_secs(86_400),
-        flush_bytes: 1 << 40,
-    };
+    let options = StoreOptions::by_hand("unused");
     let (book, disk, tenant) = (RuleBook::new(), Arc::new(ForgetfulDisk::new()), Tenant::anonymous());
     let store = runtime.block_on(Store::open_counting_on(disk, options, Arc::clone(&book) as Arc<_>))?;
     for spec in specs {
@@ -96,17 +89,7 @@ fn run(
     for (position, entry) in set.profiles.iter().enumerate() {
         let accepted = ingest.timed(position, || -> Result<_, BenchError> {
             let (decoded, _) = decoder.pprof(set.body(entry), &limits)?;
-            Ok(store.push(&NewProfile {
-                tenant: &tenant,
-                labels: entry.labels.clone(),
-                name: &entry.name,
-                temporality: Temporality::Delta,
-                profile: decoded,
-                digest_bytes: decoded.text,
-                time: Timestamp(entry.time_nanos),
-                time_is_stated: true,
-                id: None,
-            })?)
+            Ok(store.push(&entry.pushed(&tenant, decoded))?)
         })?;
         if (position + 1) % LOOK_EVERY == 0 || position + 1 == set.profiles.len() {
             runtime.block_on(store.durable(accepted.ticket))?;
