@@ -8,6 +8,23 @@ use std::{fs::File, io::Read, path::Path};
 /// In words, without the path.
 pub(crate) fn read_text(path: &Path, bytes_max: usize) -> Result<String, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
+    read(file, bytes_max)
+}
+
+/// Like [`read_text`] for what is looked at again and again, of a folder that others write in: a pipe, which would be waited
+/// for without end, or a device, which has none, is refused unopened.
+///
+/// # Errors
+/// In words, without the path.
+pub(crate) fn read_regular(path: &Path, bytes_max: usize) -> Result<String, String> {
+    let metadata = std::fs::metadata(path).map_err(|error| error.to_string())?;
+    if !metadata.is_file() && !metadata.is_dir() {
+        return Err("is no regular file".to_owned());
+    }
+    read_text(path, bytes_max)
+}
+
+fn read(file: File, bytes_max: usize) -> Result<String, String> {
     if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
         return Err("is a folder".to_owned());
     }

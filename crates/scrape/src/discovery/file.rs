@@ -111,7 +111,7 @@ fn read(path: &Path, known: Option<&Known>) -> Known {
     {
         return known.clone();
     }
-    let text = files::read_text(path, limits::TEXT_BYTES_MAX);
+    let text = files::read_regular(path, limits::TEXT_BYTES_MAX);
     match text.and_then(|text| read_groups(&text)) {
         Ok(mut groups) => {
             for group in &mut groups {

@@ -47,6 +47,24 @@ async fn files_are_read_anew_when_they_change() {
     assert!(finder.find().await.error.unwrap().contains("unknown key"));
 }
 
+/// Nobody writes into the pipe, so whoever opened it would wait for ever, and its neighbours with it.
+#[tokio::test]
+async fn what_is_no_regular_file_is_named_and_holds_no_neighbour_up() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a.json"), r#"[{"targets": ["a:1"]}]"#).unwrap();
+    let pipe = folder.path().join("pipe.json");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    std::os::unix::fs::symlink("/dev/zero", folder.path().join("zero.json")).unwrap();
+    let mut finder = finder("file_sd_configs: [{files: ['*.json']}]", folder.path());
+    let found = finder.find().await;
+    assert_eq!(targets(&found), ["a:1"]);
+    let error = found.error.unwrap();
+    for name in ["pipe.json: is no regular file", "zero.json: is no regular file"] {
+        assert!(error.contains(name), "{error}");
+    }
+}
+
 #[tokio::test]
 async fn http_answers_are_lists_of_groups() {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
