@@ -69,7 +69,7 @@ pub(crate) const REMOTE_WRITE_RETRY_MIN: Duration = Duration::from_millis(500);
 /// Longest pause before a request is tried again, also where the receiver asks for a longer one.
 pub(crate) const REMOTE_WRITE_RETRY_MAX: Duration = Duration::from_secs(30);
 
-/// Longest request while the server stops.
+/// How long the last requests may take while the server stops, all together.
 pub(crate) const REMOTE_WRITE_STOP: Duration = Duration::from_secs(1);
 
 /// What is read of an error of the receiver, bytes.

@@ -113,9 +113,12 @@ struct Batch {
 struct Queue {
     batches: VecDeque<Batch>,
     bytes: usize,
-    is_stopping: bool,
+    /// When sending is given up; `None` = the server is not stopping.
+    stop_by: Option<Instant>,
     /// No further batch will come.
     is_ended: bool,
+    /// All batches have come to their end.
+    is_sent: bool,
 }
 
 struct Shared {
@@ -130,7 +133,8 @@ struct Shared {
 /// The two threads.
 pub(crate) struct RemoteWrite {
     shared: Arc<Shared>,
-    threads: Vec<JoinHandle<()>>,
+    copying: Option<JoinHandle<()>>,
+    sending: Option<JoinHandle<()>>,
 }
 
 impl RemoteWrite {
@@ -147,10 +151,10 @@ impl RemoteWrite {
         let (queue, wake, stats) = (Mutex::default(), Condvar::new(), Arc::default());
         let shared = Arc::new(Shared { queue, wake, stats, options, is_multi_tenant });
         let (copying, sending) = (Arc::clone(&shared), Arc::clone(&shared));
-        let mut remote = Self { shared, threads: Vec::new() };
+        let mut remote = Self { shared, copying: None, sending: None };
         let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
-        remote.threads.push(thread("rules-copy").spawn(move || copying.copy_for_ever(&store, &book))?);
-        remote.threads.push(thread("rules-send").spawn(move || sending.send_for_ever())?);
+        remote.copying = Some(thread("rules-copy").spawn(move || copying.copy_for_ever(&store, &book))?);
+        remote.sending = Some(thread("rules-send").spawn(move || sending.send_for_ever())?);
         Ok(remote)
     }
 
@@ -158,14 +162,23 @@ impl RemoteWrite {
         Arc::clone(&self.shared.stats)
     }
 
-    /// Takes a last copy, tries to send what waits, and ends the threads within [`limits::REMOTE_WRITE_STOP`], about.
+    /// Takes a last copy and tries to send all that waits within [`limits::REMOTE_WRITE_STOP`]. A request that was on its
+    /// way before is not waited for any longer either: its thread, which holds nothing else, ends by itself.
     pub(crate) fn stop(mut self) {
         self.shared.ask_to_stop();
-        for thread in std::mem::take(&mut self.threads) {
-            if thread.join().is_err() {
-                tracing::error!("a thread of remote write has panicked");
-            }
+        join(self.copying.take());
+        if self.shared.wait_for_the_last() {
+            join(self.sending.take());
+        } else {
+            let samples = self.shared.stats.queued.load(Ordering::Relaxed);
+            tracing::warn!(samples, "the receiver of remote write does not answer; what waits is dropped");
         }
+    }
+}
+
+fn join(thread: Option<JoinHandle<()>>) {
+    if thread.is_some_and(|thread| thread.join().is_err()) {
+        tracing::error!("a thread of remote write has panicked");
     }
 }
 
@@ -181,8 +194,21 @@ impl Shared {
     }
 
     fn ask_to_stop(&self) {
-        self.queue().is_stopping = true;
+        self.queue().stop_by.get_or_insert_with(|| Instant::now() + limits::REMOTE_WRITE_STOP);
         self.wake.notify_all();
+    }
+
+    /// Waits until all batches have come to their end, or for as long as a stop may take; `false` when it took longer.
+    fn wait_for_the_last(&self) -> bool {
+        let mut queue = self.queue();
+        loop {
+            let left =
+                queue.stop_by.map_or(Duration::ZERO, |by| by.saturating_duration_since(Instant::now()));
+            if queue.is_sent || left.is_zero() {
+                return queue.is_sent;
+            }
+            queue = self.wake.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
     }
 
     /// Waits; `true` when it is time to stop.
@@ -191,8 +217,8 @@ impl Shared {
         let mut queue = self.queue();
         loop {
             let left = until.saturating_duration_since(Instant::now());
-            if queue.is_stopping || left.is_zero() {
-                return queue.is_stopping;
+            if queue.stop_by.is_some() || left.is_zero() {
+                return queue.stop_by.is_some();
             }
             queue = self.wake.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0;
         }
@@ -203,7 +229,7 @@ impl Shared {
         let mut next = Instant::now();
         loop {
             self.copy(store, book, &mut known);
-            if self.queue().is_stopping {
+            if self.queue().stop_by.is_some() {
                 break;
             }
             // Evenly, whatever a copy takes; what was missed is not made up for.
@@ -285,17 +311,20 @@ impl Shared {
         while let Some(batch) = self.take() {
             self.send(&agent, &batch);
         }
+        self.queue().is_sent = true;
+        self.wake.notify_all();
     }
 
     /// Sends one batch until it is taken or refused.
     fn send(&self, agent: &ureq::Agent, batch: &Batch) {
         let mut pause = limits::REMOTE_WRITE_RETRY_MIN;
         loop {
-            let timeout = if self.queue().is_stopping {
-                limits::REMOTE_WRITE_STOP
-            } else {
-                limits::REMOTE_WRITE_TIMEOUT
-            };
+            let stop_by = self.queue().stop_by;
+            let left = stop_by.map(|by| by.saturating_duration_since(Instant::now()));
+            let timeout = left.unwrap_or(limits::REMOTE_WRITE_TIMEOUT);
+            if timeout.is_zero() {
+                return self.count(batch, &self.stats.dropped);
+            }
             let (reason, retry_after) = match self.post(agent, batch, timeout) {
                 Sent::Taken => {
                     self.stats.last_millis.store(Timestamp::now().millis(), Ordering::Relaxed);
@@ -473,5 +502,26 @@ mod tests {
         shared.ask_to_stop();
         thread.join().unwrap();
         assert_eq!(shared.stats.dropped.load(Ordering::Relaxed), 1);
+    }
+
+    /// It takes connections and is never heard of again.
+    #[test]
+    fn stopping_does_not_try_everything_that_waits_on_a_receiver_that_hangs() {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/", listener.local_addr().unwrap());
+        let mut shared = shared();
+        shared.options.url = url;
+        let shared = Arc::new(shared);
+        for _ in 0..4 {
+            shared.put(&Tenant::anonymous(), &[series("x".into())], &Known::default(), 1);
+        }
+        shared.queue().is_ended = true;
+        let sending = Arc::clone(&shared);
+        let thread = std::thread::spawn(move || sending.send_for_ever());
+        let _first = listener.accept().unwrap();
+        RemoteWrite { shared: Arc::clone(&shared), copying: None, sending: Some(thread) }.stop();
+        assert!(!shared.queue().is_sent, "the first request is not answered yet");
+        listener.set_nonblocking(true).unwrap();
+        assert!(listener.accept().is_err(), "nor was another one begun");
     }
 }
