@@ -6,7 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{failure::Failure, render::Palette};
+use crate::{
+    failure::Failure,
+    render::{Palette, lines},
+};
 
 /// When colours are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -90,7 +93,7 @@ pub fn write_text(file: Option<&Path>, text: &str) -> Result<(), Failure> {
 
 /// Says something to the person; a closed stderr is no failure of the work.
 pub fn say(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "everflame: {text}");
+    let _ = writeln!(io::stderr().lock(), "everflame: {}", lines(text));
 }
 
 /// Where data goes.

@@ -25,7 +25,7 @@ pub use icicle::{IcicleOptions, icicle_diff, icicle_flame};
 pub use json::{callers_json, diff_json, flame_json, top_json, write_line};
 pub use svg::{SvgOptions, svg_diff, svg_flame};
 pub use table::{TableOptions, callers_table, diff_table, top_table};
-pub use text::one_line;
+pub use text::{lines, one_line};
 pub use units::value;
 
 #[cfg(test)]

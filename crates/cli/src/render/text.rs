@@ -25,6 +25,19 @@ pub fn one_line(text: &str) -> Cow<'_, str> {
     )
 }
 
+/// Like [`one_line`] for a text whose lines are meant: names of files and words of a server in it must not steer the terminal
+/// either.
+#[must_use]
+pub fn lines(text: &str) -> Cow<'_, str> {
+    let is_unsafe = |character: char| character != '\n' && is_unsafe(character);
+    if !text.chars().any(is_unsafe) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(
+        text.chars().map(|character| if is_unsafe(character) { '\u{fffd}' } else { character }).collect(),
+    )
+}
+
 /// Control characters, line and paragraph separators, marks that turn the direction of the text.
 fn is_unsafe(character: char) -> bool {
     character.is_control()
@@ -91,5 +104,6 @@ mod tests {
     fn nothing_moves_the_cursor() {
         assert_eq!(one_line("a\u{1b}[31mb\nc\u{202e}d"), "a\u{fffd}[31mb\u{fffd}c\u{fffd}d");
         assert_eq!(one_line("std::vec<&T>"), "std::vec<&T>");
+        assert_eq!(lines("a\u{1b}[31mb\nc\r\u{202e}d"), "a\u{fffd}[31mb\nc\u{fffd}\u{fffd}d");
     }
 }
