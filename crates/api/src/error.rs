@@ -309,6 +309,8 @@ impl From<store::StoreError> for ApiError {
     fn from(error: store::StoreError) -> Self {
         match error {
             store::StoreError::Closing => Self::unavailable("the server is stopping", 5),
+            // A full disk, mostly: what a push is told then.
+            error @ store::StoreError::NotKept { .. } => Self::unavailable(error.to_string(), 30),
             other => Self::internal(other.to_string()),
         }
     }

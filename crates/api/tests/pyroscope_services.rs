@@ -224,6 +224,26 @@ async fn writes_wait_for_free_space() {
     server.rpc(&format!("{SETTINGS}/Get"), json!({})).await.expect(200);
 }
 
+/// Free space that ends between two looks at it.
+#[tokio::test]
+async fn writes_that_the_disk_refuses_are_503_and_keep_what_was_there() {
+    let server = Server::start().await;
+    set(&server, "a", "x", 1).await.expect(200);
+    server.disk.stop_after(1);
+    let refused = set(&server, "a", "y", 2).await.expect(503);
+    assert_eq!(refused.header("retry-after"), "30");
+    assert_eq!(refused.json()["code"], "unavailable");
+    let message = refused.json()["message"].as_str().unwrap().to_owned();
+    assert!(message.starts_with("settings/anonymous was not kept: "), "{message}");
+    let profile = json!({ "name": "x", "profile": STANDARD.encode("main 1\n") });
+    server.disk.go_on();
+    server.disk.stop_after(1);
+    server.rpc(&format!("{AD_HOC}/Upload"), profile).await.expect(503);
+    server.disk.go_on();
+    let found = server.rpc(&format!("{SETTINGS}/Get"), json!({})).await.expect(200).json();
+    assert_eq!(found["settings"][0]["value"], "x");
+}
+
 #[tokio::test]
 async fn two_uploads_are_compared() {
     let server = Server::start().await;

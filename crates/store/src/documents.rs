@@ -144,8 +144,8 @@ impl Documents {
     /// change is durable.
     ///
     /// # Errors
-    /// What `decide` says, and what reading or writing says. After a failed write the document is the old or the new
-    /// one, whole.
+    /// What `decide` says, and what reading says. After a failed write ([`StoreError::NotKept`]) the document is the old or
+    /// the new one, whole.
     pub async fn change<T, E: From<StoreError>>(
         &self,
         key: DocumentKey<'_>,
@@ -159,7 +159,7 @@ impl Documents {
         let payload = PutPayload::from_iter([header.into_bytes(), content].map(bytes::Bytes::from));
         let objects = Arc::clone(&self.objects);
         self.to_the_end(changing, async move {
-            objects.put(&path, payload).await.map_err(|error| failed(&path, error))
+            objects.put(&path, payload).await.map_err(|error| not_kept(&path, error))
         })
         .await?;
         Ok(answer)
@@ -287,6 +287,15 @@ fn decode<'a>(path: &Path, bytes: &'a [u8]) -> Result<&'a [u8], StoreError> {
         return Err(wrong("checksum does not match"));
     }
     Ok(content)
+}
+
+fn not_kept(path: &Path, error: ObjectError) -> StoreError {
+    // The object store's own words say the name twice.
+    let reason = match error {
+        ObjectError::Generic { source, .. } => source.to_string(),
+        other => other.to_string(),
+    };
+    StoreError::NotKept { what: path.to_string(), reason }
 }
 
 fn failed(what: impl std::fmt::Display, reason: impl std::fmt::Display) -> StoreError {

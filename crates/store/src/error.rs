@@ -20,6 +20,14 @@ pub enum StoreError {
         /// What the system said.
         reason: String,
     },
+    /// Something beside the profiles could not be kept, as on a full disk; what was there is still there.
+    #[error("{what} was not kept: {reason}")]
+    NotKept {
+        /// File.
+        what: String,
+        /// What the system said.
+        reason: String,
+    },
     /// Stored bytes are damaged.
     #[error(transparent)]
     Block(#[from] block::BlockError),
