@@ -6,7 +6,7 @@
 //! - **Equal twins merge**, one name with two values is refused. `service.name` is another spelling of `service_name`:
 //!   it is dropped when both agree and stays a label of its own when they do not.
 //! - **An empty value** means that the label is not there, as in every selector.
-//! - **Reserved names** (`__…`) are directions to the server, never stored: `__name__` is the profile name,
+//! - **Reserved names** (`__…`) are directions to the server, never stored: `__name__` is the profile name, one of them,
 //!   `__session_id__` and all others are dropped. `__delta__` changes nothing, because values are stored as sent in
 //!   either case (D8, C030, C031).
 //! - **`service_name`** is, in this order: `service_name`, `service.name`, `app`, `job`, `container`, else
@@ -41,7 +41,10 @@ pub fn series_labels(pairs: Vec<(String, String)>, altered: &mut Altered) -> Res
     for (label, value) in pairs {
         check(&label, &value)?;
         if label == "__name__" {
-            name = Some(value);
+            if let Some(other) = name.replace(value.clone()).filter(|other| *other != value) {
+                let message = format!("is given twice ({:?} and {:?})", cut(&other), cut(&value));
+                return Err(ApiError::invalid("label \"__name__\"", message));
+            }
         } else if !label.starts_with("__") && !value.is_empty() {
             kept.push((label, value));
         }
@@ -157,8 +160,13 @@ mod tests {
     #[test]
     fn reserved_names_are_directions() {
         let mut altered = Altered::default();
-        let pairs =
-            [("__name__", "process_cpu"), ("__session_id__", "1"), ("__delta__", "false"), ("app", "a")];
+        let pairs = [
+            ("__name__", "process_cpu"),
+            ("__session_id__", "1"),
+            ("__delta__", "false"),
+            ("app", "a"),
+            ("__name__", "process_cpu"),
+        ];
         let pairs = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
         let series = series_labels(pairs, &mut altered).unwrap();
         assert_eq!(series.name.as_deref(), Some("process_cpu"));
@@ -175,6 +183,7 @@ mod tests {
             vec![(long.as_str(), "v")],
             vec![("pod", value.as_str())],
             vec![("pod", "1"), ("pod", "2")],
+            vec![("__name__", "memory"), ("__name__", "process_cpu")],
         ] {
             let error = apply(&pairs).unwrap_err();
             assert_eq!(error.status(), 400);
