@@ -1,6 +1,7 @@
 //! HTTP statuses of unary Connect calls where the RPC library's own are not those of R3 and R4.
 //!
-//! An unknown `Content-Encoding` is 415 with the encodings that are known, not 501: the client can mend it. A message that
+//! An unknown `Content-Encoding` is 415 with the encodings that are known, not 501: the client can mend it. An unknown
+//! `Content-Type` is 415 with a sentence. A message that
 //! is too large once inflated is 413, not 429: sending it again does not help. The code in the body stays Connect's. gRPC
 //! and gRPC-Web have statuses of their own in trailers and are left alone.
 
@@ -12,6 +13,9 @@ use axum::{
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use crate::{ApiError, ErrorKind};
+
+/// Where the library says which media types it takes.
+const ACCEPT_POST: &str = "accept-post";
 
 /// Encodings of request bodies.
 const ENCODINGS: [&str; 3] = ["gzip", "zstd", "identity"];
@@ -29,7 +33,13 @@ pub(super) async fn with_statuses(mut request: Request, next: Next) -> Response 
         }
         Err(error) => return unsupported(error, request.headers()),
     }
+    let headers = request.headers().clone();
     let mut response = next.run(request).await;
+    if response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE
+        && let Some(spoken) = response.headers().get(ACCEPT_POST).cloned()
+    {
+        return unknown_media_type(&headers, spoken);
+    }
     // A rate limit says when to try again; what is left is the size of a message.
     let is_rate = response.headers().contains_key(header::RETRY_AFTER);
     if response.status() == StatusCode::TOO_MANY_REQUESTS && !is_rate {
@@ -57,6 +67,17 @@ fn encoding(headers: &HeaderMap) -> Result<Option<&'static str>, ApiError> {
             Err(ApiError::new(ErrorKind::Unsupported, "Content-Encoding", message))
         }
     }
+}
+
+/// The library's own answer has no words.
+fn unknown_media_type(headers: &HeaderMap, spoken: HeaderValue) -> Response {
+    let given = headers.get(header::CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
+    let given: String = String::from_utf8_lossy(given).chars().take(64).collect();
+    let message = format!("{given:?} is not one of {}", spoken.to_str().unwrap_or_default());
+    let error = ApiError::new(ErrorKind::Unsupported, "Content-Type", message);
+    let mut response = error.into_ingest_response();
+    response.headers_mut().insert(ACCEPT_POST, spoken);
+    response
 }
 
 fn unsupported(error: ApiError, headers: &HeaderMap) -> Response {
