@@ -40,6 +40,12 @@ pub const LABELS_MAX: usize = 30;
 /// Bytes of a profile name.
 pub const PROFILE_NAME_BYTES_MAX: usize = 256;
 
+/// Values of one RPC message in JSON: a push of 16,384 profiles with 20 labels each. Each takes [`JSON_VALUE_BYTES`].
+pub const JSON_VALUES_MAX: usize = 1 << 20;
+
+/// Memory of one value of a JSON message while it is decoded, bytes, as measured.
+pub const JSON_VALUE_BYTES: usize = 128;
+
 /// Profiles in one push request; the message limit alone would allow millions of empty ones.
 pub const PROFILES_PER_PUSH_MAX: usize = 16_384;
 

@@ -178,3 +178,47 @@ async fn the_build_is_told() {
         assert!(build["data"][field].is_string(), "{field}: {build}");
     }
 }
+
+/// What makes much of itself in memory when it is decoded: 60 KB compressed took 2.5 GB.
+#[tokio::test]
+async fn json_messages_of_too_many_values_are_413_before_they_are_decoded() {
+    let server = Server::start().await;
+    let path = "/push.v1.PusherService/Push";
+    let series = |count: usize| format!(r#"{{"series":[{}{{}}]}}"#, "{},".repeat(count));
+    let json = ("content-type", "application/json");
+    let wide = series(api::limits::JSON_VALUES_MAX);
+    let compressed = formats::gzip(wide.as_bytes());
+    let gzip = ("content-encoding", "gzip");
+    for (headers, body) in [(vec![json], wide.clone().into_bytes()), (vec![json, gzip], compressed.clone())] {
+        let refused = server.call("POST", path, &headers, body).await.expect(413).json();
+        assert_eq!(refused["code"], "resource_exhausted");
+        let message = refused["message"].as_str().unwrap();
+        assert!(message.contains("values in JSON (limit 1048576)"), "{message}");
+    }
+    let length = u32::try_from(compressed.len()).unwrap().to_be_bytes();
+    let enveloped = [&[1][..], &length, &compressed].concat();
+    let headers = [("content-type", "application/grpc-web+json"), ("grpc-encoding", "gzip")];
+    let refused = server.call("POST", path, &headers, enveloped).await.expect(200);
+    let trailers = String::from_utf8_lossy(&refused.body).into_owned();
+    assert!(trailers.contains("grpc-status: 8") && trailers.contains("values in JSON"), "{trailers}");
+    // Much text is not many values, and is read as before, compressed or not.
+    let name = "[,{".repeat(api::limits::JSON_VALUES_MAX);
+    let large = json!({ "series": [{ "labels": [{ "name": "a", "value": name }] }] }).to_string();
+    for (headers, body) in
+        [(vec![json], large.clone().into_bytes()), (vec![json, gzip], formats::gzip(large.as_bytes()))]
+    {
+        let answer = server.call("POST", path, &headers, body).await.expect(400).json();
+        assert_eq!(answer["message"], "series: no profiles received");
+    }
+}
+
+#[tokio::test]
+async fn a_media_type_that_is_not_spoken_is_told_which_are() {
+    let server = Server::start().await;
+    for content_type in [&[("content-type", "text/plain")][..], &[]] {
+        let reply = server.call("POST", "/push.v1.PusherService/Push", content_type, "x").await.expect(415);
+        assert!(reply.header("accept-post").contains("application/proto"), "{reply:?}");
+        let message = reply.json()["message"].as_str().unwrap().to_owned();
+        assert!(message.starts_with("Content-Type: ") && message.contains("application/proto"), "{message}");
+    }
+}

@@ -11,6 +11,7 @@ mod capabilities;
 mod document;
 mod flamebearer;
 mod ingest;
+mod json_messages;
 mod label_lists;
 pub(crate) mod multipart;
 mod pusher;
@@ -67,6 +68,7 @@ pub(crate) fn router(state: &Arc<ApiState>) -> axum::Router {
         .route_service("/metastore.v1.TenantService/{method}", services.clone())
         .route_service("/version.v1.Version/{method}", services.clone())
         .route_service("/capabilities.v1.FeatureFlagsService/{method}", services)
+        .layer(axum::middleware::from_fn_with_state(Arc::clone(state), json_messages::bounded))
         .layer(axum::middleware::from_fn(statuses::with_statuses));
     axum::Router::new()
         .route("/ingest", post(ingest::ingest).options(ingest::options))

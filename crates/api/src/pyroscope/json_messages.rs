@@ -1,0 +1,176 @@
+//! How much a JSON message of an RPC may make of itself in memory.
+//!
+//! The RPC library bounds the bytes of a message, and of binary ones what their elements take. A JSON one it decodes into
+//! elements first: `{"series":[{},{},…` of 64 MiB, 60 KB when compressed, took 2.5 GB. So the values of a JSON message are
+//! counted here before the library sees it, and what they take is claimed like any other memory (D19). Refuses with 413
+//! what has too many; what cannot be inflated goes on to the library, which says why.
+
+use std::sync::Arc;
+
+use axum::{
+    body::{Body, Bytes},
+    extract::{Request, State},
+    middleware::Next,
+    response::Response,
+};
+use connectrpc::CompressionRegistry;
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+use http_body_util::BodyExt as _;
+
+use crate::{ApiError, ApiState, ErrorKind, ErrorShape, limits};
+
+/// How a JSON message stands in a request's body.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Framing {
+    /// It is the body.
+    Whole,
+    /// Behind five bytes that say whether it is compressed, and how long it is.
+    Enveloped,
+}
+
+/// Bytes before an enveloped message.
+const ENVELOPE_BYTES: usize = 5;
+
+/// Around the routes of the RPC services, within [`super::statuses::with_statuses`], which writes encodings in small letters.
+pub(super) async fn bounded(State(state): State<Arc<ApiState>>, request: Request, next: Next) -> Response {
+    let Some(framing) = Framing::of(request.headers()) else { return next.run(request).await };
+    let shape = ErrorShape::of(&request);
+    let (mut parts, body) = request.into_parts();
+    let Ok(body) = body.collect().await else {
+        return shape.render(ApiError::new(ErrorKind::Malformed, "body", "could not be read to its end"));
+    };
+    let body = body.to_bytes();
+    let (body, values) = match framing {
+        Framing::Enveloped => {
+            let values =
+                enveloped_values(&body, named(&parts.headers, &HeaderName::from_static("grpc-encoding")));
+            (body, values)
+        }
+        Framing::Whole => {
+            let body = match inflated(named(&parts.headers, &header::CONTENT_ENCODING), &body) {
+                Some(inflated) => {
+                    // The library gets what was counted, and need not inflate it again.
+                    parts.headers.remove(header::CONTENT_ENCODING);
+                    parts.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(inflated.len()));
+                    inflated
+                }
+                None => body,
+            };
+            let values = count_values(&body);
+            (body, values)
+        }
+    };
+    if values > limits::JSON_VALUES_MAX {
+        let limit = limits::JSON_VALUES_MAX;
+        let message =
+            format!("has {values} values in JSON (limit {limit}); send the binary form, or several messages");
+        return shape.render(ApiError::new(ErrorKind::TooLarge, "message", message));
+    }
+    let bytes = body.len().saturating_add(values.saturating_mul(limits::JSON_VALUE_BYTES));
+    let _claim = match state.memory.claim(bytes) {
+        Ok(claim) => claim,
+        Err(error) => return shape.render(error),
+    };
+    next.run(Request::from_parts(parts, Body::from(body))).await
+}
+
+impl Framing {
+    /// `None` where the message is not in JSON.
+    fn of(headers: &HeaderMap) -> Option<Self> {
+        let content_type = headers.get(header::CONTENT_TYPE)?.to_str().ok()?;
+        let media_type = content_type.split(';').next().unwrap_or("").trim();
+        if media_type == "application/json" {
+            return Some(Self::Whole);
+        }
+        media_type.ends_with("+json").then_some(Self::Enveloped)
+    }
+}
+
+fn named<'a>(headers: &'a HeaderMap, name: &HeaderName) -> &'a str {
+    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("identity")
+}
+
+/// `None` where there is nothing to inflate, or it cannot be.
+fn inflated(encoding: &str, bytes: &Bytes) -> Option<Bytes> {
+    if encoding == "identity" {
+        return None;
+    }
+    CompressionRegistry::default().decompress_with_limit(encoding, bytes.clone(), limits::BODY_BYTES_MAX).ok()
+}
+
+/// Values of all messages of a body. What has no whole message behind its envelope is not counted: it is refused.
+fn enveloped_values(body: &Bytes, encoding: &str) -> usize {
+    let mut values = 0_usize;
+    let mut rest = body.clone();
+    while let Some(&[flags, a, b, c, d]) = rest.first_chunk::<ENVELOPE_BYTES>() {
+        let length = usize::try_from(u32::from_be_bytes([a, b, c, d])).unwrap_or(usize::MAX);
+        if length > rest.len() - ENVELOPE_BYTES {
+            break;
+        }
+        let message = rest.slice(ENVELOPE_BYTES..ENVELOPE_BYTES + length);
+        rest = rest.slice(ENVELOPE_BYTES + length..);
+        let is_compressed = flags & 1 != 0;
+        let message = if is_compressed { inflated(encoding, &message).unwrap_or_default() } else { message };
+        values = values.saturating_add(count_values(&message));
+    }
+    values
+}
+
+/// At least as many as a JSON text has values, whether or not it is one: each but the first stands behind a comma or is the
+/// first of a list or an object.
+fn count_values(json: &[u8]) -> usize {
+    let mut values = 1_usize;
+    let (mut in_string, mut is_escaped) = (false, false);
+    for &byte in json {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if in_string => is_escaped = true,
+            b'"' => in_string = !in_string,
+            b',' | b'[' | b'{' if !in_string => values += 1,
+            _ => {}
+        }
+    }
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_counted_outside_of_strings() {
+        assert_eq!(count_values(b""), 1);
+        assert_eq!(count_values(br#"{"a":"[,,,{"}"#), 2);
+        assert_eq!(count_values(br#"{"a":"\",{\\","b":[1,2,3]}"#), 6);
+        assert_eq!(count_values(b"[[],[],[]"), 7);
+    }
+
+    #[test]
+    fn envelopes_are_opened_and_broken_ones_left_to_the_library() {
+        let envelope = |flags: u8, message: &[u8]| {
+            let length = u32::try_from(message.len()).unwrap().to_be_bytes();
+            [&[flags][..], &length, message].concat()
+        };
+        let count = |body: Vec<u8>, encoding| enveloped_values(&body.into(), encoding);
+        assert_eq!(count(envelope(0, b"[1,2]"), "identity"), 3);
+        assert_eq!(count([envelope(0, b"[1,2]"), envelope(0, b"{}")].concat(), "identity"), 5);
+        let zstd = zstd::bulk::compress(b"[1,2,3]", 1).unwrap();
+        assert_eq!(count(envelope(1, &zstd), "zstd"), 4);
+        assert_eq!(count(envelope(1, b"no zstd"), "zstd"), 1);
+        let mut cut = envelope(0, b"[1,2,3]");
+        cut.pop();
+        assert_eq!(count(cut, "identity"), 0);
+        assert_eq!(count(vec![0, 0], "identity"), 0);
+    }
+
+    #[test]
+    fn json_is_known_by_its_media_type() {
+        let of = |text: &'static str| {
+            Framing::of(&HeaderMap::from_iter([(header::CONTENT_TYPE, HeaderValue::from_static(text))]))
+        };
+        assert_eq!(of("application/json; charset=utf-8"), Some(Framing::Whole));
+        assert_eq!(of("application/grpc-web+json"), Some(Framing::Enveloped));
+        assert_eq!(of("application/proto"), None);
+        assert_eq!(Framing::of(&HeaderMap::new()), None);
+    }
+}
