@@ -9,7 +9,7 @@
 
 use std::hash::BuildHasher;
 
-use block::{NONE, Series, StoredHeader};
+use block::{NONE, Series, StoredHeader, sort_by_node};
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashTable};
 use profile::{
@@ -19,7 +19,7 @@ use profile::{
 
 use super::{
     rows::RowBuffer,
-    sample_rows::{full_rows, plain_rows, sort_by_node},
+    sample_rows::{full_rows, plain_rows},
     stacks::Path,
     tables::Tables,
 };

@@ -9,7 +9,6 @@
 mod baseline;
 mod bytes;
 mod carry;
-mod divisor;
 mod functions;
 mod intern;
 mod record;

@@ -12,12 +12,11 @@
 //!
 //! Not here: which node a stack is (`intern`), compression (`record`), reading several numbers at once (`spread`).
 
-use block::{NONE, NodeSums, ROWS_PER_ADD, RowPack, Rows};
+use block::{Divisor, NONE, NodeSums, ROWS_PER_ADD, RowPack, Rows};
 use profile::Link;
 
 use super::{
     bytes::{Damaged, Reader, put_varint, zigzag_decode, zigzag_encode},
-    divisor::Divisor,
     spread::unpack_lows,
 };
 use crate::hash::low_word;
@@ -447,15 +446,27 @@ pub(crate) fn decode(bytes: &[u8], rows: &mut Rows) -> Result<(), Damaged> {
     decode_nodes(&mut input, header.rows, rows)?;
     let cells = header.rows.checked_mul(width).ok_or(Damaged("row count"))?;
     rows.values.resize(cells, 0);
+    let mut lows = Vec::new();
     for (column, rule) in header.rules.iter().enumerate() {
-        if is_stored(rule.rule) {
-            let mut position = column;
-            unpack(&mut input, header.rows, |number| {
-                let scaled =
-                    if rule.rule == RULE_SIGNED { zigzag_decode(number) } else { number.cast_signed() };
-                rows.values[position] = scaled;
-                position += width;
-            })?;
+        let of_column = column..;
+        match rule.rule {
+            RULE_SIGNED => {
+                let mut places = of_column.step_by(width);
+                unpack(&mut input, header.rows, |number| {
+                    if let Some(value) = places.next().and_then(|place| rows.values.get_mut(place)) {
+                        *value = zigzag_decode(number);
+                    }
+                })?;
+            }
+            RULE_UNSIGNED => {
+                let values = &mut rows.values;
+                let high = |row: usize, high: u64| values[row * width + column] = high.cast_signed();
+                unpack_lows(&mut input, header.rows, &mut lows, high)?;
+                for (row, &low) in rows.values.chunks_exact_mut(width).zip(&lows) {
+                    row[column] |= i64::from(low);
+                }
+            }
+            _ => {}
         }
     }
     fill_columns(&header.rules, &mut rows.values);
