@@ -1,11 +1,12 @@
 //! The greatest common divisor of a column, and division by it.
 //!
-//! Not for numbers that it does not divide.
+//! Columns of counts times a period (Go's `cpu` is its `samples` times 10 ms) become small numbers by it, in the log and
+//! the head as in blocks. Not for numbers that it does not divide.
 
 /// A divisor of all values of a column. Dividing what it divides is a shift and a product with the inverse of its odd part
 /// modulo 2⁶⁴ (Granlund and Montgomery 1994, §9), many times as fast as the machine's division.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Divisor {
+pub struct Divisor {
     value: u64,
     shift: u32,
     inverse: u64,
@@ -25,7 +26,8 @@ impl Divisor {
     }
 
     /// The greatest common divisor of all magnitudes; `None` where all are 0.
-    pub(super) fn of_all(values: &[i64]) -> Option<Self> {
+    #[must_use]
+    pub fn of_all(values: &[i64]) -> Option<Self> {
         let mut magnitudes = values.iter().map(|value| value.unsigned_abs()).filter(|&value| value != 0);
         let mut divisor = Self::new(magnitudes.next()?);
         for magnitude in magnitudes {
@@ -40,7 +42,8 @@ impl Divisor {
     }
 
     /// The number.
-    pub(super) fn value(&self) -> u64 {
+    #[must_use]
+    pub fn value(&self) -> u64 {
         self.value
     }
 
@@ -50,9 +53,10 @@ impl Divisor {
         low_bits == 0 && (value >> self.shift).wrapping_mul(self.inverse) <= self.quotient_max
     }
 
-    /// Divides a multiple.
+    /// Divides a multiple; any other number gives nonsense.
     #[inline]
-    pub(super) fn divide(&self, multiple: u64) -> u64 {
+    #[must_use]
+    pub fn divide(&self, multiple: u64) -> u64 {
         debug_assert!(self.divides(multiple));
         (multiple >> self.shift).wrapping_mul(self.inverse)
     }

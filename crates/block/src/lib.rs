@@ -12,11 +12,13 @@ mod attachments;
 mod content;
 mod cursor;
 mod dataset;
+mod divisor;
 mod error;
 mod footer;
 #[cfg(test)]
 mod fuzz;
 mod limits;
+mod node_order;
 mod packing;
 mod profiles;
 mod reader;
@@ -39,7 +41,9 @@ pub use dataset::{
     StoredFrame, StoredFunction, StoredHeader, StoredLabelValue, StoredLine, StoredLocation, StoredMapping,
     Symbols,
 };
+pub use divisor::Divisor;
 pub use error::BlockError;
+pub use node_order::sort_by_node;
 pub use reader::{Block, BlockDataset};
 pub use source::{MemoryFile, ReadAt};
 pub use sums::{NodeOutOfRange, NodeSums, ROWS_PER_ADD, RowPack, SumsView};

@@ -86,20 +86,14 @@ impl Packer {
     /// Appends a pack of at most [`PACK_LENGTH`] numbers.
     pub(crate) fn write(&self, numbers: &[u64], out: &mut Vec<u8>) {
         debug_assert!(numbers.len() <= PACK_LENGTH);
-        let width = best_width(numbers);
+        let (width, exceptions) = best_width(numbers);
         let mask = (1_u64 << width) - 1;
         let mut lows = [0_u32; PACK_LENGTH];
-        let mut positions = Vec::new();
-        let mut highs = Vec::new();
-        for (position, &number) in numbers.iter().enumerate() {
-            // Both fit by their bounds: 32 bits under the mask, 128 positions.
-            lows[position] = u32::try_from(number & mask).unwrap_or(u32::MAX);
-            if number > mask {
-                positions.push(u8::try_from(position).unwrap_or(u8::MAX));
-                put_varint(&mut highs, number >> width);
-            }
+        for (low, &number) in lows.iter_mut().zip(numbers) {
+            // The width is at most 32.
+            *low = (number & mask) as u32;
         }
-        out.push(width | if positions.is_empty() { 0 } else { HAS_EXCEPTIONS });
+        out.push(width | if exceptions == 0 { 0 } else { HAS_EXCEPTIONS });
         if numbers.len() == PACK_LENGTH {
             let start = out.len();
             out.resize(start + PACK_LENGTH / 8 * usize::from(width), 0);
@@ -107,11 +101,8 @@ impl Packer {
         } else {
             pack_short(&lows[..numbers.len()], width, out);
         }
-        if !positions.is_empty() {
-            out.push(u8::try_from(positions.len()).unwrap_or(u8::MAX));
-            out.extend_from_slice(&positions);
-            put_varint(out, highs.len() as u64);
-            out.extend_from_slice(&highs);
+        if exceptions > 0 {
+            put_exceptions(numbers, width, exceptions, out);
         }
     }
 
@@ -149,35 +140,62 @@ impl Packer {
     }
 }
 
-/// The width that makes the pack smallest.
-fn best_width(numbers: &[u64]) -> u8 {
-    let mut of_bits = [0_u32; 65];
-    for number in numbers {
-        of_bits[(64 - number.leading_zeros()) as usize] += 1;
+/// Appends the exceptions of a pack: count, positions, and what they have above the width.
+fn put_exceptions(numbers: &[u64], width: u8, count: usize, out: &mut Vec<u8>) {
+    out.push(u8::try_from(count).unwrap_or(u8::MAX));
+    // Every position is written, and the next one over it unless it stays: which do no processor could predict.
+    let mut positions = [0_u8; PACK_LENGTH + 1];
+    let mut found = 0;
+    for (position, &number) in (0_u8..).zip(numbers) {
+        positions[found] = position;
+        found += usize::from(number >> width != 0);
     }
-    let widest = (0..=64_u32).rev().find(|&bits| of_bits[bits as usize] > 0).unwrap_or(0);
-    let mut best = (u64::MAX, 0);
-    for width in (0..=widest.min(WIDTH_MAX)).rev() {
-        let mut exceptions = 0;
-        let mut high_bytes = 0;
-        for bits in width + 1..=widest {
-            let count = of_bits[bits as usize];
-            exceptions += count;
-            high_bytes += u64::from(count * varint_length(bits - width));
+    debug_assert_eq!(found, count);
+    let positions = &positions[..count];
+    out.extend_from_slice(positions);
+    let highs = || positions.iter().map(|&position| numbers[usize::from(position)] >> width);
+    let length: u32 = highs().map(|high| varint_length(u64::BITS - high.leading_zeros())).sum();
+    put_varint(out, u64::from(length));
+    highs().for_each(|high| put_varint(out, high));
+}
+
+/// The width that makes the pack smallest, and how many numbers are wider.
+fn best_width(numbers: &[u64]) -> (u8, usize) {
+    // Counted in turns: neighbours mostly have as many bits, and adding to the number just stored would wait for it.
+    const TURNS: usize = 4;
+    let mut turns = [[0_u8; 65]; TURNS];
+    for chunk in numbers.chunks(TURNS) {
+        for (of_bits, number) in turns.iter_mut().zip(chunk) {
+            of_bits[(u64::BITS - number.leading_zeros()) as usize] += 1;
         }
+    }
+    let count_of = |bits: u32| turns.iter().map(|of_bits| u32::from(of_bits[bits as usize])).sum::<u32>();
+    let all = numbers.iter().fold(0, |all, number| all | number);
+    let widest = u64::BITS - all.leading_zeros();
+    let mut of_bits = [0_u32; 65];
+    (0..=widest).for_each(|bits| of_bits[bits as usize] = count_of(bits));
+    let mut best = (u64::MAX, 0, 0);
+    // Of the numbers wider than the width.
+    let mut exceptions: u32 = (WIDTH_MAX + 1..=widest).map(|bits| of_bits[bits as usize]).sum();
+    for width in (0..=widest.min(WIDTH_MAX)).rev() {
         // Each takes two bytes at least, and narrower packs have no fewer of them.
         if 2 * u64::from(exceptions) >= best.0 {
             break;
         }
-        let head = if exceptions > 0 { 2 + u64::from(exceptions) + high_bytes } else { 0 };
-        let size = (numbers.len() as u64 * u64::from(width)).div_ceil(8) + head;
+        let size = (numbers.len() as u64 * u64::from(width)).div_ceil(8);
         // Exceptions cost time to read, so they have to save something worth it.
-        let weighed = size + u64::from(exceptions) / 4;
-        if weighed < best.0 {
-            best = (weighed, width);
+        let least = size + u64::from(exceptions) / 4;
+        if least < best.0 {
+            let high_bytes: u32 =
+                (width + 1..=widest).map(|bits| of_bits[bits as usize] * varint_length(bits - width)).sum();
+            let head = if exceptions > 0 { 2 + u64::from(exceptions + high_bytes) } else { 0 };
+            if least + head < best.0 {
+                best = (least + head, width, exceptions);
+            }
         }
+        exceptions += of_bits[width as usize];
     }
-    u8::try_from(best.1).unwrap_or(0)
+    (u8::try_from(best.1).unwrap_or(0), best.2 as usize)
 }
 
 fn pack_short(lows: &[u32], width: u8, out: &mut Vec<u8>) {

@@ -214,6 +214,8 @@ fn used_strings(
 /// Used strings by content, each once: a new id is the rank. Returns new ids by old ids.
 fn number_strings(symbols: &dyn Symbols, used: &[bool], new: &mut BlockSymbols) -> Vec<u32> {
     let texts: Vec<(u32, Cow<'_, [u8]>)> = ids(used).map(|id| (id, symbols.string(id))).collect();
+    new.text.reserve_exact(texts.iter().map(|(_, text)| text.len()).sum());
+    new.string_ends.reserve_exact(texts.len());
     let mut sorted: Vec<Text<'_>> = texts.iter().map(|(id, text)| Text::new(text, *id)).collect();
     sort_texts(&mut sorted);
     let mut of_old = vec![NONE; used.len()];
@@ -260,6 +262,7 @@ fn number_functions(
     }
     sorted.sort_unstable();
     let mut of_old = vec![NONE; length_of(&code.functions)];
+    new.functions.reserve_exact(sorted.len());
     for (id, &((name, file, system_name, start_line), old)) in (0..).zip(&sorted) {
         of_old[old as usize] = id;
         new.functions.push(StoredFunction { name, system_name, file, start_line });
@@ -290,6 +293,8 @@ fn number_locations(
     }
     sorted.sort_unstable();
     let mut of_old = vec![NONE; length_of(&nodes.locations)];
+    new.locations.reserve_exact(sorted.len());
+    new.lines.reserve(sorted.len());
     for (id, &(_, _, old)) in (0..).zip(&sorted) {
         of_old[old as usize] = id;
         let old = symbols.location(old);
@@ -329,6 +334,7 @@ fn number_frames(
     }
     sorted.sort_unstable();
     let mut of_old = vec![NONE; frame_count];
+    new.frames.reserve_exact(sorted.len());
     for (id, &(frame, old)) in (0..).zip(&sorted) {
         of_old[old as usize] = id;
         new.frames.push(frame);
@@ -342,11 +348,11 @@ fn number_function_nodes(nodes: &OldNodes, frames: &[u32], new: &mut BlockSymbol
     let key = |id: u32| u64::from(frames[old[id as usize].frame as usize]);
     let order = depth_first(&nodes.used_function_nodes, parent, key);
     let of_old = inverse(&order, old.len());
-    for &id in &order {
+    new.function_nodes.extend(order.iter().map(|&id| {
         let node = old[id as usize];
         let parent = if node.parent == NONE { NONE } else { of_old[node.parent as usize] };
-        new.function_nodes.push(FunctionNode { parent, frame: frames[node.frame as usize] });
-    }
+        FunctionNode { parent, frame: frames[node.frame as usize] }
+    }));
     of_old
 }
 
@@ -366,14 +372,14 @@ fn number_nodes(
     };
     let order = depth_first(used, parent, key);
     let of_old = inverse(&order, used.len());
-    for &id in &order {
+    new.nodes.extend(order.iter().map(|&id| {
         let node = old[id as usize];
-        new.nodes.push(Node {
+        Node {
             parent: if node.parent == NONE { NONE } else { of_old[node.parent as usize] },
             location: locations[node.location as usize],
             function_node: new_function_node(node.function_node),
-        });
-    }
+        }
+    }));
     of_old
 }
 
@@ -398,17 +404,27 @@ fn depth_first(used: &[bool], parent: impl Fn(u32) -> u32, key: impl Fn(u32) -> 
         children[*place as usize] = id;
     }
     let range = |slot: usize| starts[slot] as usize..starts[slot + 1] as usize;
+    let mut keyed: Vec<(u64, u32)> = Vec::new();
     for slot in 0..=used.len() {
         // Descending, because the last one pushed is visited first. Most nodes have one child or none.
-        if range(slot).len() > 1 {
-            children[range(slot)].sort_unstable_by_key(|&id| std::cmp::Reverse((key(id), id)));
+        let children = &mut children[range(slot)];
+        if children.len() > 1 {
+            keyed.clear();
+            keyed.extend(children.iter().map(|&id| (key(id), id)));
+            keyed.sort_unstable_by(|left, right| right.cmp(left));
+            children.iter_mut().zip(&keyed).for_each(|(child, &(_, id))| *child = id);
         }
     }
     let mut order = Vec::with_capacity(children.len());
     let mut waiting: Vec<u32> = children[range(used.len())].to_vec();
-    while let Some(id) = waiting.pop() {
-        order.push(id);
-        waiting.extend_from_slice(&children[range(id as usize)]);
+    while let Some(mut id) = waiting.pop() {
+        // Down to a leaf; what parts on the way waits.
+        loop {
+            order.push(id);
+            let Some((&next, others)) = children[range(id as usize)].split_last() else { break };
+            waiting.extend_from_slice(others);
+            id = next;
+        }
     }
     order
 }

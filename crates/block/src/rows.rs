@@ -11,7 +11,7 @@
 //! This is the format's hot path: adding up rows has to run at memory speed.
 
 use crate::{
-    NONE, Rows,
+    Divisor, NONE, Rows,
     cursor::{Cursor, Malformed, put_signed, put_varint},
     packing::{Lows, PACK_LENGTH, Pack, Packer},
     sums::{NodeSums, RowPack},
@@ -39,7 +39,7 @@ enum Column {
 /// Writes rows; keeps its buffers from profile to profile.
 pub(crate) struct RowWriter {
     packer: Packer,
-    /// Scaled values of kept columns, column by column.
+    /// Scaled values of kept columns, column by column; memory of earlier profiles may follow.
     scaled: Vec<Vec<i64>>,
 }
 
@@ -48,12 +48,12 @@ impl RowWriter {
         Self { packer: Packer::new(), scaled: Vec::new() }
     }
 
-    /// Appends rows: nodes sorted with [`NONE`] first, values row by row.
-    pub(crate) fn write(&mut self, nodes: &[u32], values: &[i64], columns: usize, out: &mut Vec<u8>) {
-        debug_assert_eq!(nodes.len() * columns, values.len());
+    /// Appends rows: nodes sorted with [`NONE`] first, values column by column.
+    pub(crate) fn write(&mut self, nodes: &[u32], columns: &[Vec<i64>], out: &mut Vec<u8>) {
+        debug_assert!(columns.iter().all(|values| values.len() == nodes.len()));
         let empty = nodes.iter().take_while(|&&node| node == NONE).count();
         put_varint(out, empty as u64);
-        let bases = self.write_heads(values, columns, out);
+        let bases = self.write_heads(columns, out);
         let mut numbers = Vec::with_capacity(PACK_LENGTH);
         let mut last = 0;
         for start in (0..nodes.len()).step_by(PACK_LENGTH) {
@@ -76,56 +76,51 @@ impl RowWriter {
     }
 
     /// Writes the column heads and fills `scaled`; the bases of its columns.
-    fn write_heads(&mut self, values: &[i64], columns: usize, out: &mut Vec<u8>) -> Vec<i64> {
-        self.scaled.clear();
+    fn write_heads(&mut self, columns: &[Vec<i64>], out: &mut Vec<u8>) -> Vec<i64> {
         let mut bases = Vec::new();
-        for column in 0..columns {
-            let of_column = || values.chunks_exact(columns).map(move |row| row[column]);
-            let first = of_column().next().unwrap_or(0);
-            if of_column().all(|value| value == first) {
-                out.push(KIND_CONSTANT);
-                put_signed(out, first);
-                continue;
+        for values in columns {
+            let first = values.first().copied().unwrap_or(0);
+            // Not all values are 0 where there is a divisor.
+            let divisor = match Divisor::of_all(values) {
+                Some(divisor) if values.iter().any(|&value| value != first) => divisor,
+                _ => {
+                    out.push(KIND_CONSTANT);
+                    put_signed(out, first);
+                    continue;
+                }
+            };
+            let lane = bases.len();
+            if self.scaled.len() == lane {
+                self.scaled.push(Vec::new());
             }
-            // Not 0, for not all values are 0.
-            let unit =
-                of_column().fold(0, |divisor, value| greatest_common_divisor(divisor, value.unsigned_abs()));
-            let scaled: Vec<i64> = of_column().map(|value| divide(value, unit)).collect();
-            if let Some(lane) = self.scaled.iter().position(|known| *known == scaled) {
+            let (known, free) = self.scaled.split_at_mut(lane);
+            let scaled = &mut free[0];
+            scaled.clear();
+            if divisor.value() == 1 {
+                scaled.extend_from_slice(values);
+            } else {
+                scaled.extend(values.iter().map(|&value| divide(value, &divisor)));
+            }
+            if let Some(twin) = known.iter().position(|known| known == scaled) {
                 out.push(KIND_SHARED);
-                put_varint(out, lane as u64);
-                put_varint(out, unit);
+                put_varint(out, twin as u64);
+                put_varint(out, divisor.value());
                 continue;
             }
             let base = scaled.iter().copied().min().unwrap_or(0);
             out.push(KIND_PACKED);
-            put_varint(out, unit);
+            put_varint(out, divisor.value());
             put_signed(out, base);
             bases.push(base);
-            self.scaled.push(scaled);
         }
         bases
     }
 }
 
-/// `value / unit`, where `unit` divides it; the unit may be 2^63.
-fn divide(value: i64, unit: u64) -> i64 {
-    match i64::try_from(unit) {
-        Ok(1) => value,
-        Ok(unit) => value / unit,
-        // Only 0 and the smallest number are multiples of 2^63.
-        Err(_) => -i64::from(value != 0),
-    }
-}
-
-fn greatest_common_divisor(mut a: u64, mut b: u64) -> u64 {
-    if a == 1 || b == 1 {
-        return 1;
-    }
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    a
+/// A value divided by what divides it.
+fn divide(value: i64, divisor: &Divisor) -> i64 {
+    let magnitude = divisor.divide(value.unsigned_abs()).cast_signed();
+    if value < 0 { magnitude.wrapping_neg() } else { magnitude }
 }
 
 /// A profile's packed rows, heads read.
@@ -280,11 +275,15 @@ mod tests {
 
     use super::*;
 
+    fn by_column(values: &[i64], columns: usize) -> Vec<Vec<i64>> {
+        (0..columns).map(|column| values.iter().skip(column).step_by(columns).copied().collect()).collect()
+    }
+
     fn check(mut nodes: Vec<u32>, values: &[i64], columns: usize) {
         nodes.sort_unstable_by_key(|node| node.wrapping_add(1));
         let mut bytes = Vec::new();
         let mut writer = RowWriter::new();
-        writer.write(&nodes, values, columns, &mut bytes);
+        writer.write(&nodes, &by_column(values, columns), &mut bytes);
         let count = u32::try_from(nodes.len()).unwrap();
         let packer = Packer::new();
         let mut rows = Rows::default();
@@ -346,8 +345,8 @@ mod tests {
         let two: Vec<i64> = one.iter().flat_map(|&count| [count, count * 10_000_000]).collect();
         check(nodes.clone(), &two, 2);
         let (mut single, mut double) = (Vec::new(), Vec::new());
-        RowWriter::new().write(&nodes, &one, 1, &mut single);
-        RowWriter::new().write(&nodes, &two, 2, &mut double);
+        RowWriter::new().write(&nodes, &by_column(&one, 1), &mut single);
+        RowWriter::new().write(&nodes, &by_column(&two, 2), &mut double);
         assert!(double.len() - single.len() <= 6, "{} and {}", single.len(), double.len());
     }
 

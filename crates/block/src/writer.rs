@@ -15,6 +15,7 @@ use crate::{
     renumber::{Renumbered, Used, renumber},
     rows::RowWriter,
     section::{Packing, Section, SectionKind},
+    sort_by_node,
 };
 
 /// Writes a block to `out`, which must be empty. Needs, beside the output itself, some 60 bytes per node of the largest
@@ -31,6 +32,7 @@ pub fn write_block(input: &BlockInput<'_>, out: &mut Vec<u8>) -> Result<BlockSum
     let mut parts: Vec<&DatasetPart<'_>> =
         input.datasets.iter().filter(|part| !part.profiles.is_empty()).collect();
     parts.sort_by(|a, b| a.dataset.service().cmp(b.dataset.service()));
+    out.reserve(parts.iter().map(|part| rows_guess(part)).sum());
     for part in parts {
         let mut writer = DatasetWriter::new(part);
         datasets.push(writer.write(&mut packing, out)?);
@@ -50,6 +52,13 @@ pub fn write_block(input: &BlockInput<'_>, out: &mut Vec<u8>) -> Result<BlockSum
     let mut footer = Footer { tenant: input.tenant.clone(), summary: summary.finish(), datasets, sections };
     footer.write(out)?;
     Ok(footer.summary)
+}
+
+/// About how many bytes the rows of a dataset take: what they take where they are now. They are most of a block, and
+/// making a large output larger copies it.
+fn rows_guess(part: &DatasetPart<'_>) -> usize {
+    let bytes: u64 = part.profiles.iter().map(|&position| part.dataset.row_bytes(position)).sum();
+    usize::try_from(bytes).unwrap_or(0)
 }
 
 /// What the digest list keeps of an id; equal keys are settled by the profile table.
@@ -193,8 +202,8 @@ impl<'a> DatasetWriter<'a> {
             profile.has_labels = !sorted.rows.label_sets.is_empty();
             profile.header = renumbered.headers.get(&profile.header).copied().unwrap_or(0);
             let starts = [pending.len(), self.labels.len(), self.links.len(), self.times.len()];
+            writer.write(&sorted.rows.nodes, &sorted.columns, &mut pending);
             let sorted = &sorted.rows;
-            writer.write(&sorted.nodes, &sorted.values, columns, &mut pending);
             put_row_labels(&sorted.label_sets, &mut self.labels);
             if !sorted.links.is_empty() {
                 put_row_links(&sorted.links, &mut self.links);
@@ -311,37 +320,45 @@ fn read_rows(part: &DatasetPart<'_>, position: u32, rows: &mut Rows) -> Result<(
 #[derive(Default)]
 struct SortedRows {
     keys: Vec<u64>,
+    spare: Vec<u64>,
+    /// All but the values.
     rows: Rows,
+    /// The values, column by column.
+    columns: Vec<Vec<i64>>,
 }
 
 impl SortedRows {
     fn sort(&mut self, old: &Rows, columns: usize, renumbered: &Renumbered) {
         self.keys.clear();
-        for (row, &node) in (0_u64..).zip(&old.nodes) {
+        self.keys.extend((0_u64..).zip(&old.nodes).map(|(row, &node)| {
             // Rows without a stack come first: NONE + 1 is 0.
             let node = if node == NONE { NONE } else { renumbered.nodes[node as usize] };
-            self.keys.push(u64::from(node.wrapping_add(1)) << 32 | row);
-        }
-        self.keys.sort_unstable();
+            u64::from(node.wrapping_add(1)) << 32 | row
+        }));
+        sort_by_node(&mut self.keys, &mut self.spare);
+        let order = || self.keys.iter().map(|&key| (key & u64::from(u32::MAX)) as usize);
+        let nodes = self.keys.iter().map(|&key| u32::try_from(key >> 32).unwrap_or(0).wrapping_sub(1));
         self.rows.clear();
-        let rows = &mut self.rows;
-        let has_labels = old.label_sets.iter().any(|&label_set| label_set != 0);
-        for &key in &self.keys {
-            let row = (key & u64::from(u32::MAX)) as usize;
-            let node = u32::try_from(key >> 32).unwrap_or(0).wrapping_sub(1);
-            rows.nodes.push(node);
-            rows.values.extend_from_slice(&old.values[row * columns..][..columns]);
-            if has_labels {
-                rows.label_sets.push(renumbered.label_sets[old.label_sets[row] as usize]);
-            }
-            if !old.links.is_empty() {
-                rows.links.push(old.links[row]);
-            }
-            if !old.timestamp_ends.is_empty() {
+        self.rows.nodes.extend(nodes);
+        self.columns.resize_with(columns, Vec::new);
+        for (column, values) in self.columns.iter_mut().enumerate() {
+            values.clear();
+            values.extend(order().map(|row| old.values[row * columns + column]));
+        }
+        if old.label_sets.iter().any(|&label_set| label_set != 0) {
+            let label_sets = order().map(|row| renumbered.label_sets[old.label_sets[row] as usize]);
+            self.rows.label_sets.extend(label_sets);
+        }
+        if !old.links.is_empty() {
+            self.rows.links.extend(order().map(|row| old.links[row]));
+        }
+        if !old.timestamp_ends.is_empty() {
+            for row in order() {
                 let start = if row == 0 { 0 } else { old.timestamp_ends[row - 1] };
                 let times = &old.timestamps[start as usize..old.timestamp_ends[row] as usize];
-                rows.timestamps.extend_from_slice(times);
-                rows.timestamp_ends.push(u32::try_from(rows.timestamps.len()).unwrap_or(u32::MAX));
+                self.rows.timestamps.extend_from_slice(times);
+                let end = u32::try_from(self.rows.timestamps.len()).unwrap_or(u32::MAX);
+                self.rows.timestamp_ends.push(end);
             }
         }
     }
