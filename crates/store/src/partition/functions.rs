@@ -20,6 +20,8 @@ pub(crate) struct FunctionTree {
     function_nodes: SymbolTable,
     /// Frame of each function; [`NONE`] where it depends on the address.
     function_frames: Vec<u32>,
+    /// Frame of each location that is one frame; [`NONE`] where it is several, or not yet known.
+    location_frames: Vec<u32>,
 }
 
 impl FunctionTree {
@@ -30,6 +32,7 @@ impl FunctionTree {
             frames: SymbolTable::default(),
             function_nodes: SymbolTable::default(),
             function_frames: Vec::new(),
+            location_frames: Vec::new(),
         }
     }
 
@@ -46,27 +49,50 @@ impl FunctionTree {
     /// The function node of the innermost frame of a location below `above`; finds or makes those in between, outermost
     /// first.
     fn innermost(&mut self, tables: &Tables, above: u32, location: u32) -> u32 {
+        let position = location as usize;
+        match self.location_frames.get(position) {
+            Some(&frame) if frame != NONE => return self.function_node(tables, above, frame),
+            Some(_) => {}
+            None => self.location_frames.resize((position + 1).max(2 * position), NONE),
+        }
         let [mapping, address_low, address_high, first, lines_and_fold] = tables.locations.get(location);
         let address = join_words(address_low, address_high);
-        let lines = lines_and_fold >> 1;
-        if lines == 0 {
-            let frame = self.address_frame(tables, mapping, address, 0);
-            return self.function_node(tables, above, frame);
-        }
-        (first..first + lines).rev().fold(above, |function_node, line| {
-            let [function, ..] = tables.lines.get(line);
-            let mut frame = self.function_frame(tables, function);
-            if frame == NONE {
-                let [_, _, file, ..] = tables.functions.get(function);
-                frame = self.address_frame(tables, mapping, address, file);
+        match lines_and_fold >> 1 {
+            0 => {
+                let frame = self.address_frame(tables, mapping, address, 0);
+                self.location_frames[position] = frame;
+                self.function_node(tables, above, frame)
             }
-            self.function_node(tables, function_node, frame)
-        })
+            1 => {
+                let frame = self.line_frame(tables, first, mapping, address);
+                self.location_frames[position] = frame;
+                self.function_node(tables, above, frame)
+            }
+            lines => (first..first + lines).rev().fold(above, |function_node, line| {
+                let frame = self.line_frame(tables, line, mapping, address);
+                self.function_node(tables, function_node, frame)
+            }),
+        }
+    }
+
+    /// The frame of one line of a location.
+    fn line_frame(&mut self, tables: &Tables, line: u32, mapping: u32, address: u64) -> u32 {
+        let [function, ..] = tables.lines.get(line);
+        match self.function_frame(tables, function) {
+            NONE => {
+                let [_, _, file, ..] = tables.functions.get(function);
+                self.address_frame(tables, mapping, address, file)
+            }
+            frame => frame,
+        }
     }
 
     fn function_node(&mut self, tables: &Tables, parent: u32, frame: u32) -> u32 {
         let hash = self.keys.of(&[join_words(parent, frame)]);
-        self.function_nodes.get(hash).unwrap_or_else(|| {
+        // A new stack goes down from node to node, and the node made last has no children that could be looked for.
+        let is_childless = parent.wrapping_add(1) == tables.function_nodes.len() && parent != NONE;
+        let known = if is_childless { None } else { self.function_nodes.get(hash) };
+        known.unwrap_or_else(|| {
             let id = tables.function_nodes.push([parent, frame]);
             self.function_nodes.insert(hash, id);
             id

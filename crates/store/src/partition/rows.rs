@@ -498,13 +498,13 @@ pub(crate) fn decode_symbols(bytes: &[u8], rows: &mut Rows) -> Result<(), Damage
 
 fn decode_nodes(input: &mut Reader<'_>, count: usize, rows: &mut Rows) -> Result<(), Damaged> {
     rows.clear();
-    rows.nodes.reserve(count);
-    let mut node = 0u32;
-    unpack(input, count, |difference| {
-        node = node.wrapping_add(low_word(difference));
-        rows.nodes.push(node.wrapping_sub(1));
-    })?;
-    debug_assert_eq!(NONE, 0u32.wrapping_sub(1));
+    // Nodes are stored one higher, with 0 for the empty stack.
+    unpack_lows(input, count, &mut rows.nodes, |_, _| {})?;
+    let mut node = NONE;
+    for difference in &mut rows.nodes {
+        node = node.wrapping_add(*difference);
+        *difference = node;
+    }
     Ok(())
 }
 
@@ -517,13 +517,22 @@ fn fill_columns(rules: &[Rule], values: &mut [i64]) {
     if rules.is_empty() {
         return;
     }
+    // From the last one, since a column is copied from an earlier one before that is multiplied.
+    let steps = rules.iter().enumerate().rev().map(|(column, rule)| {
+        let source = match rule.rule {
+            rule if rule >= RULE_SAME => usize::try_from(rule - RULE_SAME).unwrap_or(column),
+            _ => column,
+        };
+        (column, source, rule.scale)
+    });
+    let steps: Vec<(usize, usize, i64)> =
+        steps.filter(|&(column, source, scale)| column != source || scale != 1).collect();
+    if steps.is_empty() {
+        return;
+    }
     for row in values.chunks_exact_mut(rules.len()) {
-        for (column, rule) in rules.iter().enumerate().rev() {
-            let source = match rule.rule {
-                rule if rule >= RULE_SAME => usize::try_from(rule - RULE_SAME).unwrap_or(column),
-                _ => column,
-            };
-            row[column] = row[source].wrapping_mul(rule.scale);
+        for &(column, source, scale) in &steps {
+            row[column] = row[source].wrapping_mul(scale);
         }
     }
 }
