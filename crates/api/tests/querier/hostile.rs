@@ -143,6 +143,14 @@ fn c088_grafana_multi_value() {
     assert_eq!(total(r#"{pod=~"a|b"}"#), 11);
     assert_eq!(total(r#"{pod=~"(a\\.b\\|c|b)"}"#), 110, "an escaped dot is no other character");
     assert_eq!(total(r#"{pod=~"a.b\\|c"}"#), 1_100);
+    // Between backticks it is as Grafana's `${pod:regex}` writes it, which `docs/grafana.md` tells to use.
+    assert_eq!(total(r"{pod=~`(a\.b\|c|b)`}"), 110);
+    refused(
+        &server,
+        "SelectMergeStacktraces",
+        &with(json!({ "labelSelector": r#"{pod=~"(a\.b\|c|b)"}"# })),
+        "unknown escape",
+    );
     // A data source that joins values like a glob asks for one value of that name, never for all.
     assert_eq!(total(r#"{pod="{a,b}"}"#), 0);
     refused(
