@@ -176,7 +176,10 @@ fn c022_gzip_multi_member() {
     let mut body = [formats::gzip(first), formats::gzip(second)].concat();
     body.extend([0; 512]);
     push(&server, "a", &[], &body).expect(200);
-    assert_eq!(total(&server, CPU, ALL), 40_000_000);
+    ingest(&server, "name=b&format=pprof", &body).expect(200);
+    server.post("/api/v1/push?service=c", &body).expect(200);
+    server.post("/api/0/profiles?service=d&type=cpu", &body).expect(200);
+    assert_eq!(total(&server, CPU, ALL), 4 * 40_000_000);
 }
 
 #[test]

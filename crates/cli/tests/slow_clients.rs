@@ -104,6 +104,62 @@ fn c102_two_thousand_stalling_clients_of_each_kind_are_cut_and_harm_nobody() {
     server.get("/api/v1/top?type=cpu").expect(200);
 }
 
+/// A frame of HTTP/2.
+fn http2(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    [&length[1..], &[kind, flags, 0, 0, 0, stream], payload].concat()
+}
+
+/// As above over HTTP/2, whose library has no time limit for headers.
+#[test]
+fn c102_clients_that_stall_within_http2_are_cut() {
+    const HEADERS: u8 = 1;
+    const SETTINGS: u8 = 4;
+    const END_HEADERS: u8 = 4;
+    let server = TestServer::start(&["--header-timeout=1s", "--body-timeout=1s", "--idle-timeout=1s"]);
+    // `:method: POST`, `:scheme: http` from the static table, then two literal fields.
+    let mut fields = vec![0x83, 0x86];
+    for (name, value) in [(":path", "/api/v1/push?service=a"), (":authority", "x")] {
+        for text in [name, value] {
+            if text == name {
+                fields.push(0);
+            }
+            fields.push(u8::try_from(text.len()).unwrap());
+            fields.extend_from_slice(text.as_bytes());
+        }
+    }
+    let preface = [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &http2(SETTINGS, 0, 0, &[])].concat();
+    let headers = http2(HEADERS, END_HEADERS, 1, &fields);
+    let body = [headers.clone(), http2(0, 0, 1, &[0x1f; 64])].concat();
+    let stalls: [(&str, Vec<u8>); 5] = [
+        ("half a preface", preface[..10].to_vec()),
+        ("a preface", preface.clone()),
+        ("headers that go on", [preface.clone(), http2(HEADERS, 0, 1, &fields[..9])].concat()),
+        ("headers without a body", [preface.clone(), headers].concat()),
+        ("a body that stands still", [preface, body].concat()),
+    ];
+    let streams: Vec<(&str, TcpStream)> = stalls
+        .into_iter()
+        .map(|(name, bytes)| {
+            let mut stream = TcpStream::connect(&server.address).unwrap();
+            stream.write_all(&bytes).unwrap();
+            stream.set_read_timeout(Some(PATIENCE)).unwrap();
+            (name, stream)
+        })
+        .collect();
+    for (name, mut stream) in streams {
+        let mut answer = Vec::new();
+        let end = stream.read_to_end(&mut answer);
+        let is_cut = end.as_ref().map_or_else(|error| error.kind() == ErrorKind::ConnectionReset, |_| true);
+        assert!(is_cut, "{name}: {end:?}");
+        let text = String::from_utf8_lossy(&answer);
+        if name.contains("body") {
+            assert!(text.contains("the request body came too slowly"), "{name}: {text}");
+        }
+    }
+    server.get("/ready").expect(200);
+}
+
 #[test]
 fn c102_a_client_that_does_not_read_its_answer_is_cut() {
     let server = TestServer::start(&["--body-timeout=1s"]);
