@@ -36,6 +36,21 @@ describe("address", () => {
     expect(parseParameters(text)).toEqual([["s", value]]);
   });
 
+  test("c092_url_encoded_filters: a filter with quotes and brackets comes back from its permalink", () => {
+    const filter = 'starts_with("std::vec<&T>")';
+    const wanted = { q: `{filter="starts_with(\\"std::vec<&T>\\")"}`, search: filter, fn: "std::vec<&T>::push" };
+    const { q: selector, ...fields } = wanted;
+    const link = formatParameters(changed([["q", selector]], writeExplore(fields)));
+    // As a browser has it in its address, and as a chat or a mail may escape it once more than needed.
+    const address = new URL(`http://localhost:4040/explore?${link}`);
+    const stricter = [...address.searchParams].map((pair) => pair.map(encodeURIComponent).join("=")).join("&");
+    for (const text of [address.search, `?${stricter}`]) {
+      const { q, search, fn } = readExplore(parseParameters(text));
+      expect({ q, search, fn }).toEqual(wanted);
+    }
+    expect(readSelector(wanted.q)).toEqual([{ name: "filter", operator: "=", value: filter }]);
+  });
+
   test("a default is not written", () => {
     const state = readExplore([]);
     const all = writeExplore({ ...state, search: "" });
