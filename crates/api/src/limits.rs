@@ -40,6 +40,10 @@ pub const LABELS_MAX: usize = 30;
 /// Bytes of a profile name.
 pub const PROFILE_NAME_BYTES_MAX: usize = 256;
 
+/// Bytes of a multipart body's `sample_type_config`: a hundred bytes for each sample type, of which no client has more than
+/// eight. Read, each of its bytes may become ten.
+pub const SAMPLE_TYPE_CONFIG_BYTES_MAX: usize = 64 << 10;
+
 /// Values of one RPC message in JSON: a push of 16,384 profiles with 20 labels each. Each takes [`JSON_VALUE_BYTES`].
 pub const JSON_VALUES_MAX: usize = 1 << 20;
 
@@ -91,6 +95,10 @@ pub const TABLE_ROWS_DEFAULT: u64 = 1_000;
 
 /// Points of a timeline where the client names no step: as many as a wide screen can show well.
 pub const STEPS_DEFAULT: i64 = 240;
+
+/// Numbers of all groups of a timeline of `/pyroscope/render`, which has one for each step whether or not there is anything
+/// in it: 2,800 groups over a day. They are in memory as numbers and as text.
+pub const DENSE_POINTS_MAX: usize = 4 << 20;
 
 /// Finest step, ns.
 pub const STEP_NANOS_MIN: i64 = 1_000_000;

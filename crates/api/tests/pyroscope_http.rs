@@ -166,6 +166,29 @@ async fn labels_and_their_values_are_lists() {
     server.get("/pyroscope/labels?from=foo").await.expect(400);
 }
 
+/// A number for each step of each group: 10,000 groups over all of time were 36 million, 400 MB.
+#[tokio::test]
+async fn render_of_many_groups_over_many_steps_is_refused_in_words() {
+    let server = Server::start().await;
+    for number in 0..1_300 {
+        let path = format!("/ingest?name=group{number}&from={START}&until={}", START + 15);
+        server.call("POST", &path, &[], "main 1\n").await.expect(200);
+    }
+    let ask = async |from: &str| {
+        let query = encoded(&format!("{CPU}{{}}"));
+        server
+            .get(&format!(
+                "/pyroscope/render?query={query}&from={from}&until=9000000000&groupBy=service_name"
+            ))
+            .await
+    };
+    let message = ask("1").await.expect(400).json()["message"].as_str().unwrap().to_owned();
+    assert!(
+        message.starts_with("groupBy: gives 1300 groups of 3473 steps, more than 4194304 numbers"),
+        "{message}"
+    );
+}
+
 #[tokio::test]
 async fn the_build_is_told() {
     let server = Server::start().await;

@@ -8,7 +8,7 @@ use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use serde::Deserialize;
 
-use crate::{ApiError, ErrorKind};
+use crate::{ApiError, ErrorKind, limits};
 
 /// The parts that matter.
 #[derive(Debug, Default)]
@@ -29,7 +29,8 @@ struct SampleTypeConfig {
 /// Reads all parts.
 ///
 /// # Errors
-/// 422 for a body that is no multipart or holds `prev_profile`, 415 for one with a JFR recording.
+/// 422 for a body that is no multipart or holds `prev_profile`, 415 for one with a JFR recording, 413 for a
+/// `sample_type_config` that is larger than any.
 pub(crate) async fn read(content_type: &str, body: Body) -> Result<Parts, ApiError> {
     let boundary = multer::parse_boundary(content_type).map_err(|error| malformed("Content-Type", &error))?;
     let mut multipart = multer::Multipart::new(body.into_data_stream(), boundary);
@@ -66,6 +67,11 @@ pub(crate) async fn read(content_type: &str, body: Body) -> Result<Parts, ApiErr
                 ));
             }
             "sample_type_config" => {
+                if bytes.len() > limits::SAMPLE_TYPE_CONFIG_BYTES_MAX {
+                    let limit = limits::SAMPLE_TYPE_CONFIG_BYTES_MAX;
+                    let message = format!("has {} bytes (limit {limit})", bytes.len());
+                    return Err(ApiError::new(ErrorKind::TooLarge, name, message));
+                }
                 let configs = configs(&bytes)?;
                 parts.is_of_old_dotnet = configs.contains_key("inuse-space");
                 parts.display_names = Some(display_names(configs));
@@ -129,6 +135,15 @@ mod tests {
             let error = read(TYPE, body(&[(name, "{}"), (name, "{}")])).await.unwrap_err();
             assert_eq!((error.ingest_status().as_u16(), error.field.as_str()), (422, name));
         }
+    }
+
+    #[tokio::test]
+    async fn a_config_that_is_larger_than_any_is_413() {
+        let config = |bytes: usize| format!("{{{}}}", " ".repeat(bytes - 2));
+        let limit = limits::SAMPLE_TYPE_CONFIG_BYTES_MAX;
+        assert!(read(TYPE, body(&[("sample_type_config", &config(limit))])).await.is_ok());
+        let error = read(TYPE, body(&[("sample_type_config", &config(limit + 1))])).await.unwrap_err();
+        assert_eq!((error.ingest_status().as_u16(), error.field.as_str()), (413, "sample_type_config"));
     }
 
     #[tokio::test]

@@ -23,7 +23,7 @@ use super::{
     flamebearer::{DoubleFlamebearer, Flamebearer},
     select::{MilliRange, nodes_max, selection, type_selector},
 };
-use crate::{ApiError, ApiState, QueryCost, access};
+use crate::{ApiError, ApiState, QueryCost, access, limits};
 
 const SECOND: i64 = 1_000_000_000;
 
@@ -229,6 +229,7 @@ impl Question {
             None => None,
             Some(name) => {
                 let by = points(std::slice::from_ref(name))?.data;
+                self.check_size(by.len())?;
                 let named = by.iter().map(|series| {
                     (series.labels.get(name).unwrap_or("").to_owned(), self.timeline(&series.points))
                 });
@@ -240,11 +241,29 @@ impl Question {
         Ok(FlameDocument::single(flame, name, unit).with_timeline(timeline, groups))
     }
 
+    /// Whether timelines of so many groups are few enough numbers.
+    fn check_size(&self, groups: usize) -> Result<(), ApiError> {
+        let steps = self.step_count();
+        if groups.saturating_mul(steps) <= limits::DENSE_POINTS_MAX {
+            return Ok(());
+        }
+        let message = format!(
+            "gives {groups} groups of {steps} steps, more than {} numbers; choose other labels, a narrower selection or a \
+             shorter range",
+            limits::DENSE_POINTS_MAX
+        );
+        Err(ApiError::invalid("groupBy", message))
+    }
+
+    fn step_count(&self) -> usize {
+        let StepRange { range, step_nanos } = self.steps;
+        usize::try_from((range.to.0.saturating_sub(range.from.0) - 1) / step_nanos + 1).unwrap_or(0)
+    }
+
     /// All steps of the range, with zeros where nothing was stored.
     fn timeline(&self, points: &[SeriesPoint]) -> DocumentTimeline {
         let StepRange { range, step_nanos } = self.steps;
-        let count = (range.to.0.saturating_sub(range.from.0) - 1) / step_nanos + 1;
-        let mut samples = vec![0; usize::try_from(count).unwrap_or(0)];
+        let mut samples = vec![0; self.step_count()];
         for point in points {
             if let Some(sample) = samples.get_mut(point.step as usize) {
                 let value = u64::try_from(point.value).unwrap_or(0);
