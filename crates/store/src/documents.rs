@@ -341,6 +341,17 @@ mod tests {
     }
 
     #[tokio::test]
+    async fn writing_goes_on_when_a_cleaner_has_taken_the_temporary_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let (documents, _) = open(folder.path());
+        let tenant = Tenant::anonymous();
+        put(&documents, DocumentKey::Settings(&tenant), b"one").await;
+        std::fs::remove_dir(folder.path().join(crate::object::TEMPORARY_FOLDER)).unwrap();
+        put(&documents, DocumentKey::Settings(&tenant), b"two").await;
+        assert_eq!(documents.read(DocumentKey::Settings(&tenant)).await.unwrap().unwrap(), b"two");
+    }
+
+    #[tokio::test]
     async fn old_uploads_go_and_settings_stay() {
         let folder = tempfile::tempdir().unwrap();
         let (documents, _) = open(folder.path());

@@ -124,11 +124,17 @@ impl Inner {
 
     /// Writes and syncs a nameless file; removes it again when that fails.
     fn write_temporary(&self, payload: &PutPayload) -> io::Result<String> {
+        let mut is_made = false;
         let (name, mut file) = loop {
             let number = self.next_temporary.fetch_add(1, Ordering::Relaxed);
             let name = format!("{TEMPORARY_FOLDER}/put-{number:020}");
             match self.disk.create(&name) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                // Between two puts it is an empty folder of a name that cleaners look for; without it no flush ends.
+                Err(error) if error.kind() == io::ErrorKind::NotFound && !is_made => {
+                    self.disk.create_folder(TEMPORARY_FOLDER)?;
+                    is_made = true;
+                }
                 other => break (name, other?),
             }
         };
