@@ -85,6 +85,10 @@ pub fn fuzz_rules(bytes: &[u8]) {
 fn parse(text: &str) -> Result<Vec<FileRule>, Vec<String>> {
     let file: RulesFile =
         toml::from_str(text).map_err(|error| vec![error.to_string().trim_end().to_owned()])?;
+    // Before each is compiled and compared with those before it.
+    if file.rule.len() > limits::RULES_MAX {
+        return Err(vec![format!("{} rules (limit {})", file.rule.len(), limits::RULES_MAX)]);
+    }
     let mut rules: Vec<FileRule> = Vec::new();
     let mut wrong = Vec::new();
     for (position, written) in file.rule.into_iter().enumerate() {
@@ -141,6 +145,12 @@ mod tests {
         assert_eq!(rules[0].rule.spec().function.as_deref(), Some("f"));
         assert_eq!(rules[0].rule.query().group_by(), ["pod"]);
         assert!(parse("").unwrap().is_empty());
+    }
+
+    #[test]
+    fn more_rules_than_a_server_takes_are_refused_unread() {
+        let text = format!("[[rule]]\n{GOOD}\n").repeat(limits::RULES_MAX + 1);
+        assert_eq!(parse(&text).unwrap_err(), ["10001 rules (limit 10000)"]);
     }
 
     #[test]
