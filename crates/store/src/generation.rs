@@ -29,6 +29,8 @@ pub(crate) struct Generation {
     arrived: AtomicI64,
     /// When its first record came.
     first_record: OnceLock<Instant>,
+    /// When the first of its records came that was not taken over from an older generation.
+    first_push: OnceLock<Instant>,
 }
 
 impl Generation {
@@ -42,6 +44,7 @@ impl Generation {
             profiles: AtomicU64::new(0),
             arrived: AtomicI64::new(i64::MIN),
             first_record: OnceLock::new(),
+            first_push: OnceLock::new(),
         }
     }
 
@@ -83,10 +86,17 @@ impl Generation {
         all.map(|(tenant, services)| (tenant.clone(), services.values().cloned().collect())).collect()
     }
 
-    /// Counts what a record has brought.
+    /// Counts what a pushed record has brought.
     pub(crate) fn count(&self, bytes: u64, profiles: u64, arrival: Timestamp) {
-        self.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.profiles.fetch_add(profiles, Ordering::Relaxed);
+        self.count_carried(bytes, arrival);
+        self.first_push.get_or_init(Instant::now);
+    }
+
+    /// Counts a record that was taken over from an older generation. Alone it is no reason for a flush, which would take it
+    /// over again, and so on for as long as nobody pushes.
+    pub(crate) fn count_carried(&self, bytes: u64, arrival: Timestamp) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
         self.arrived.fetch_max(arrival.0, Ordering::Relaxed);
         self.first_record.get_or_init(Instant::now);
     }
@@ -109,6 +119,11 @@ impl Generation {
     /// When its first record came; `None` while it is empty.
     pub(crate) fn first_record(&self) -> Option<Instant> {
         self.first_record.get().copied()
+    }
+
+    /// When the first record came that was pushed; `None` while there is nothing but what was taken over.
+    pub(crate) fn first_push(&self) -> Option<Instant> {
+        self.first_push.get().copied()
     }
 
     /// Frees what only pushes need.

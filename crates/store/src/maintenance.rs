@@ -8,6 +8,7 @@ use std::{
 use crate::{
     StoreError,
     flush::blocking,
+    generation::Generation,
     limits::{DOCUMENTS_INTERVAL, FLUSH_RETRY, MAINTENANCE_INTERVAL},
     retention::{FreeSpace, Retention},
     store::{Shared, now},
@@ -61,10 +62,15 @@ pub(crate) async fn run(shared: Arc<Shared>) {
 fn is_time_to_flush(shared: &Shared) -> bool {
     let published = shared.published();
     let live = &published.live;
-    let is_old = live.first_record().is_some_and(|first| first.elapsed() >= shared.options.flush_interval);
+    let is_old = is_old(live, shared.options.flush_interval);
     let is_writable = shared.read_only.lock().unwrap_or_else(PoisonError::into_inner).is_none();
     let is_broken = is_writable && shared.log.refusal(live.number).is_some() && live.first_record().is_some();
     !published.sealed.is_empty() || live.bytes() >= shared.options.flush_bytes || is_old || is_broken
+}
+
+/// Whether the first thing that was pushed to a generation is as old as `interval`.
+fn is_old(live: &Generation, interval: Duration) -> bool {
+    live.first_push().is_some_and(|first| first.elapsed() >= interval)
 }
 
 /// Drops blocks that are too old or too many (D13, D27).
@@ -99,4 +105,55 @@ pub(crate) fn look_at_free_space(shared: &Shared) {
         _ => {}
     }
     *read_only = reason;
+}
+
+#[cfg(test)]
+mod tests {
+    use profile::{LabelSet, Temporality, Tenant, Timestamp};
+
+    use super::*;
+    use crate::{NewProfile, Store, StoreOptions};
+
+    async fn push_counter(store: &Store, number: i64, body: &[u8]) {
+        let mut decoder = formats::Decoder::new();
+        let measure = formats::Measure::plain("alloc_space", "bytes");
+        let (profile, _) = decoder.folded(body, measure, &formats::Limits::default()).unwrap();
+        let accepted = store.push(&NewProfile {
+            tenant: &Tenant::anonymous(),
+            labels: LabelSet::from_pairs([("service_name", "a")]).unwrap(),
+            name: "memory",
+            temporality: Temporality::Cumulative,
+            profile,
+            digest_bytes: body,
+            time: Timestamp(1_750_000_000_000_000_000 + number),
+            time_is_stated: true,
+            id: None,
+        });
+        store.durable(accepted.unwrap().ticket).await.unwrap();
+    }
+
+    /// A flush takes baselines over into the next generation; without a push there is nothing to flush there, ever.
+    #[tokio::test]
+    async fn what_a_flush_took_over_is_no_reason_for_another_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let options = StoreOptions {
+            data_dir: folder.path().to_owned(),
+            retention_bytes: 0,
+            retention: None,
+            free_bytes_min: 0,
+            flush_interval: Duration::from_secs(3600),
+            flush_bytes: 1 << 40,
+        };
+        let store = Store::open(options).await.unwrap();
+        let live = || Arc::clone(&store.shared().published().live);
+        push_counter(&store, 0, b"main;work 5").await;
+        push_counter(&store, 1, b"main;work 7").await;
+        assert!(is_old(&live(), Duration::ZERO));
+        store.flush().await.unwrap();
+        assert!(live().first_record().is_some(), "a baseline was taken over");
+        assert!(!is_old(&live(), Duration::ZERO) && !is_time_to_flush(store.shared()));
+        push_counter(&store, 2, b"main;work 9").await;
+        assert!(is_old(&live(), Duration::ZERO));
+        assert_eq!(store.stats().blocks, 1);
+    }
 }

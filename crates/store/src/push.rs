@@ -257,7 +257,8 @@ impl Shared {
         let arrival = now();
         partition.carry_baselines(older, arrival, buffer, |buffer| {
             self.append(live, buffer);
-            self.count(live, buffer.baseline.len() as u64, 0, arrival);
+            live.count_carried(buffer.baseline.len() as u64, arrival);
+            self.wake_when_full(live);
         });
     }
 
@@ -307,6 +308,10 @@ impl Shared {
     /// Counts what came in and wakes the flush when it is time.
     fn count(&self, live: &Generation, bytes: u64, profiles: u64, arrival: Timestamp) {
         live.count(bytes, profiles, arrival);
+        self.wake_when_full(live);
+    }
+
+    fn wake_when_full(&self, live: &Generation) {
         if live.bytes() >= self.options.flush_bytes {
             self.wake.notify_one();
         }
