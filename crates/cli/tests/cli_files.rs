@@ -297,6 +297,14 @@ fn lists_of_a_file() {
         let output = run(arguments);
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
     }
+    let folder = Folder::new();
+    let unlabelled = folder.file("stacks", STACKS);
+    for (arguments, words) in [
+        (&["labels", &unlabelled][..], "no sample has a label"),
+        (&["labels", &cpu, "--values", "x"], "label \"x\""),
+    ] {
+        assert!(stderr(&run(arguments)).contains(words), "{arguments:?}: nothing is said of an empty list");
+    }
 }
 
 #[test]

@@ -332,6 +332,9 @@ fn a_check_prints_targets_and_urls() {
         checked.code == Some(1) && checked.stderr.contains("kubernetes_sd_configs: not yet"),
         "{checked:?}"
     );
+    write("scrape.yml", "global: {scrape_interval: 15s}");
+    let checked = run(&["scrape", "check", &file]);
+    assert!(checked.code == Some(0) && checked.stderr.contains("no job is in it"), "{checked:?}");
 }
 
 /// A Go service that serves its own profiles.

@@ -17,8 +17,8 @@ use crate::{ApiError, ApiState, ErrorKind, ErrorShape};
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 /// What the answer to a wrong path says.
-const PATHS: &str = "there is no such path; APIs: /api/v1/{push,services,labels,series,profiles,flame,top,callers,\
-timeline,diff,pprof,rules/metrics,ingest/explain}, /api/0/profiles (profefe), /pprof/SERVICE/debug/pprof/{profile,heap,allocs,mutex,block,goroutine,\
+const PATHS: &str = "there is no such path; APIs: /api/v1/{push,services,labels,series,cardinality,profiles,flame,top,\
+callers,timeline,diff,pprof,targets,rules/metrics,ingest/explain}, /api/0/profiles (profefe), /pprof/SERVICE/debug/pprof/{profile,heap,allocs,mutex,block,goroutine,\
 threadcreate} (go tool pprof), /ingest, /push.v1.PusherService/Push, /querier.v1.QuerierService/* and /pyroscope/{render,render-diff,labels,label-values} (Pyroscope), \
 /metrics, /healthz, /ready, /readyz, /debug/pprof/profile; they are described in docs/api.md";
 

@@ -52,7 +52,7 @@ fn checked(field: &str, time: Timestamp, now: Timestamp) -> Result<Option<Timest
     if time.0 < 0 {
         return Err(ApiError::invalid(
             field,
-            format!("{} ns is before 1970; the client's clock is {} behind", time.0, span(now.0, time.0)),
+            format!("{} is before 1970; the client's clock is {} behind", shown(time), span(now.0, time.0)),
         ));
     }
     if time < Timestamp::EARLIEST {
@@ -62,13 +62,19 @@ fn checked(field: &str, time: Timestamp, now: Timestamp) -> Result<Option<Timest
         return Err(ApiError::invalid(
             field,
             format!(
-                "{} ns is {} ahead of this server's clock (limit 10 min); check the client's clock",
-                time.0,
+                "{} is {} ahead of this server's clock (limit 10 min); check the client's clock",
+                shown(time),
                 span(time.0, now.0)
             ),
         ));
     }
     Ok(Some(time))
+}
+
+/// As people read it, and ns where no calendar has it.
+fn shown(time: Timestamp) -> String {
+    jiff::Timestamp::from_nanosecond(i128::from(time.0))
+        .map_or_else(|_| format!("{} ns", time.0), |shown| shown.to_string())
 }
 
 /// The distance of two times in words, to the second.
@@ -99,9 +105,11 @@ mod tests {
         for good in [NOW.0 - 400 * 24 * HOUR, NOW.0 + HOUR / 6, NOW.0, Timestamp::EARLIEST.0] {
             assert_eq!(start(good, None).unwrap(), Start { time: Timestamp(good), is_stated: true });
         }
-        for (bad, words) in
-            [(NOW.0 + 12 * HOUR, "12 h 0 min ahead"), (i64::MAX, "ahead"), (-HOUR, "before 1970")]
-        {
+        for (bad, words) in [
+            (NOW.0 + 12 * HOUR, "2027-01-15T20:00:00Z is 12 h 0 min ahead"),
+            (i64::MAX, "ahead"),
+            (-HOUR, "before 1970"),
+        ] {
             let error = start(bad, None).unwrap_err();
             assert_eq!((error.status().as_u16(), error.field.as_str()), (400, "time_nanos"));
             assert!(error.message.contains(words), "{error}");

@@ -46,10 +46,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         (Source::Remote(remote), None) => remote.label_names()?,
         (Source::Remote(remote), Some(name)) => remote.label_values(name)?,
     };
-    if let (true, Source::Remote(_)) = (texts.is_empty(), &source) {
-        match &arguments.values {
-            None => super::tell_nothing(),
-            Some(name) => output::say(&one_line(&format!(
+    if texts.is_empty() {
+        match (&arguments.values, &source) {
+            (None, Source::Remote(_)) => super::tell_nothing(),
+            (None, Source::Local(_)) => {
+                output::say("no sample has a label; a file has no labels beside those of its samples")
+            }
+            (Some(name), Source::Local(_)) => {
+                output::say(&one_line(&format!("no sample has a label {name:?}")))
+            }
+            (Some(name), Source::Remote(_)) => output::say(&one_line(&format!(
                 "no label {name:?} is in this selection and range; everflame labels lists what there is"
             ))),
         }

@@ -44,6 +44,12 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     output::write_data(None, |out| {
         lines(&checked).iter().try_for_each(|line| writeln!(out, "{}", one_line(line)))
     })?;
+    if checked.is_empty() {
+        output::say(&one_line(&format!(
+            "{}: no job is in it; jobs stand under scrape_configs",
+            file.display()
+        )));
+    }
     let errors: usize = checked.iter().map(|job| job.errors.len() + job.unusable.len()).sum();
     if errors > 0 {
         return Err(Failure::Failed(format!("{} of {} is not right: see above", errors, file.display())));
