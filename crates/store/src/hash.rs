@@ -53,6 +53,21 @@ impl HashKeys {
         PathHash { lanes: [fold(first ^ word, first_key), fold(second ^ word, second_key)] }
     }
 
+    /// Adds a word and a hash that was made with these keys. The two are only joined bit by bit: hashes that differ in no
+    /// more bits than words have meet as seldom as any.
+    #[inline]
+    pub(crate) fn add_hash(&self, hash: PathHash, other: PathHash, word: u64) -> PathHash {
+        let [first, second] = hash.lanes;
+        let [other_first, other_second] = other.lanes;
+        let [first_key, second_key] = self.multiply;
+        PathHash {
+            lanes: [
+                fold(first ^ other_first ^ word, first_key),
+                fold(second ^ other_second ^ word, second_key),
+            ],
+        }
+    }
+
     /// The hash of some bytes.
     #[inline]
     pub(crate) fn of_bytes(&self, bytes: &[u8]) -> PathHash {

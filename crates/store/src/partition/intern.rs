@@ -1,20 +1,18 @@
 //! Interning: from the tables of one profile to the tables of its partition.
 //!
-//! Strings, mappings, functions and locations are looked up once per profile and then known by position. All of a kind are
-//! hashed first and their places in the table brought into the cache, so that cache misses do not add up.
+//! What a profile's tables hold is looked up once per profile and then known by position.
 //!
-//! Not here: stacks (`stacks`), rows (`sample_rows`), what follows from nodes (`functions`).
+//! Not here: strings, functions, mappings and locations (`code`), stacks (`stacks`), rows (`sample_rows`), what follows from nodes (`functions`).
 //!
 //! Nothing in here can fail: what could is checked before (see `check`), so that a refused profile leaves nothing.
 
 use std::hash::BuildHasher;
 
-use block::{NONE, Series, StoredHeader, sort_by_node};
+use block::{Series, StoredHeader, sort_by_node};
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashTable};
 use profile::{
-    Function, LabelSet, LabelValue, Location, MappingIndex, Profile, SampleLabel, SeriesType, StringIndex,
-    StringRange, Temporality, TypedColumn, ValueType,
+    LabelSet, LabelValue, Profile, SampleLabel, SeriesType, StringIndex, Temporality, TypedColumn, ValueType,
 };
 
 use super::{
@@ -27,12 +25,12 @@ use crate::hash::{HashKeys, PathHash, PathKeys, SymbolTable, high_word, join_wor
 
 /// Lookup tables of a partition; only its writer has them.
 pub(crate) struct Interner {
-    keys: HashKeys,
+    pub(super) keys: HashKeys,
     bytes_hasher: RandomState,
-    strings: SymbolTable,
-    mappings: SymbolTable,
-    functions: SymbolTable,
-    locations: SymbolTable,
+    pub(super) strings: SymbolTable,
+    pub(super) mappings: SymbolTable,
+    pub(super) functions: SymbolTable,
+    pub(super) locations: SymbolTable,
     pub(super) paths: PathKeys,
     /// By the hash of the whole path from the root.
     pub(super) nodes: SymbolTable,
@@ -44,10 +42,18 @@ pub(crate) struct Interner {
 /// Memory that interning one profile needs; kept from one to the next.
 #[derive(Default)]
 pub(crate) struct InternBuffer {
-    string_used: Vec<bool>,
-    strings: Vec<u32>,
-    mappings: Vec<u32>,
-    functions: Vec<u32>,
+    /// Strings that are wanted, by position.
+    pub(super) string_used: Vec<bool>,
+    pub(super) string_hashes: Vec<PathHash>,
+    pub(super) strings: Vec<u32>,
+    pub(super) mapping_hashes: Vec<PathHash>,
+    pub(super) mappings: Vec<u32>,
+    pub(super) function_hashes: Vec<PathHash>,
+    /// Functions of locations that are not known.
+    pub(super) function_wanted: Vec<bool>,
+    pub(super) new_functions: Vec<u32>,
+    pub(super) functions: Vec<u32>,
+    pub(super) new_locations: Vec<u32>,
     pub(super) locations: Vec<u32>,
     /// Numbers of the locations, for hashing stacks.
     pub(super) frames: Vec<u64>,
@@ -58,8 +64,8 @@ pub(crate) struct InternBuffer {
     pub(super) nodes: Vec<u32>,
     /// Samples whose stacks were not known.
     pub(super) unknown: Vec<u32>,
-    new_text: Vec<u8>,
-    new_strings: Vec<(u32, u32)>,
+    pub(super) new_text: Vec<u8>,
+    pub(super) new_strings: Vec<(u32, u32)>,
     words: Vec<u64>,
     pub(super) path: Path,
     pub(super) near_leaf: Vec<PathHash>,
@@ -120,168 +126,10 @@ impl Interner {
         profile: &Profile<'_>,
         buffer: &mut InternBuffer,
     ) -> u32 {
-        self.strings(tables, profile, buffer);
-        self.mappings(tables, profile, buffer);
-        self.functions(tables, profile, buffer);
-        self.locations(tables, profile, buffer);
+        self.code(tables, profile, buffer);
         self.sample_labels(tables, profile, buffer);
         self.samples(tables, profile, buffer);
         self.header(tables, profile, buffer)
-    }
-
-    fn strings(&mut self, tables: &Tables, profile: &Profile<'_>, buffer: &mut InternBuffer) {
-        mark_strings(profile, &mut buffer.string_used);
-        buffer.strings.clear();
-        buffer.hashes.clear();
-        buffer.new_text.clear();
-        buffer.new_strings.clear();
-        let strings = || profile.columns.strings.iter().zip(&buffer.string_used);
-        let wanted = || strings().filter(|&(range, &is_used)| is_used && range.length > 0);
-        let bytes_of = |range: &StringRange| &profile.text[range.start as usize..][..range.length as usize];
-        buffer.hashes.extend(wanted().map(|(range, _)| self.keys.of_bytes(bytes_of(range))));
-        self.strings.touch(buffer.hashes.iter());
-        let first_new = tables.strings.len();
-        let mut hashes = buffer.hashes.iter();
-        for (range, &is_used) in strings() {
-            let hash = if is_used && range.length > 0 { hashes.next() } else { None };
-            let Some(&hash) = hash else {
-                buffer.strings.push(0);
-                continue;
-            };
-            let id = self.strings.get(hash).unwrap_or_else(|| {
-                let id = first_new + index(buffer.new_strings.len());
-                buffer.new_strings.push((index(buffer.new_text.len()), range.length));
-                buffer.new_text.extend_from_slice(bytes_of(range));
-                self.strings.insert(hash, id);
-                id
-            });
-            buffer.strings.push(id);
-        }
-        if !buffer.new_strings.is_empty() {
-            let chunk = tables.text.push(buffer.new_text.as_slice().into());
-            for &(start, length) in &buffer.new_strings {
-                tables.strings.push([chunk, start, length]);
-            }
-        }
-    }
-
-    fn mappings(&mut self, tables: &Tables, profile: &Profile<'_>, buffer: &mut InternBuffer) {
-        buffer.mappings.clear();
-        for mapping in &profile.columns.mappings {
-            let file = buffer.strings[mapping.file.position()];
-            let build_id = buffer.strings[mapping.build_id.position()];
-            let flags = u32::from(mapping.flags.0);
-            let hash = self.keys.of(&[
-                mapping.start,
-                mapping.limit,
-                mapping.offset,
-                join_words(file, build_id),
-                u64::from(flags),
-            ]);
-            let id = self.mappings.get(hash).unwrap_or_else(|| {
-                let (start, limit, offset) = (mapping.start, mapping.limit, mapping.offset);
-                let id = tables.mappings.push([
-                    low_word(start),
-                    high_word(start),
-                    low_word(limit),
-                    high_word(limit),
-                    low_word(offset),
-                    high_word(offset),
-                    file,
-                    build_id,
-                    flags,
-                ]);
-                self.mappings.insert(hash, id);
-                id
-            });
-            buffer.mappings.push(id);
-        }
-    }
-
-    fn functions(&mut self, tables: &Tables, profile: &Profile<'_>, buffer: &mut InternBuffer) {
-        buffer.functions.clear();
-        buffer.hashes.clear();
-        let strings = &buffer.strings;
-        let words = |function: &Function| {
-            let name = strings[function.name.position()];
-            let system_name = strings[function.system_name.position()];
-            let file = strings[function.file.position()];
-            [name, system_name, file]
-        };
-        buffer.hashes.extend(profile.columns.functions.iter().map(|function| {
-            let [name, system_name, file] = words(function);
-            let start_line = function.start_line.cast_unsigned();
-            self.keys.of(&[join_words(name, system_name), u64::from(file), start_line])
-        }));
-        self.functions.touch(buffer.hashes.iter());
-        for (function, &hash) in profile.columns.functions.iter().zip(&buffer.hashes) {
-            let id = self.functions.get(hash).unwrap_or_else(|| {
-                let [name, system_name, file] = words(function);
-                let start_line = function.start_line.cast_unsigned();
-                let (low, high) = (low_word(start_line), high_word(start_line));
-                let id = tables.functions.push([name, system_name, file, low, high]);
-                self.functions.insert(hash, id);
-                id
-            });
-            buffer.functions.push(id);
-        }
-    }
-
-    fn locations(&mut self, tables: &Tables, profile: &Profile<'_>, buffer: &mut InternBuffer) {
-        self.location_hashes(profile, buffer);
-        buffer.locations.clear();
-        buffer.frames.clear();
-        let columns = profile.columns;
-        for (location, &hash) in columns.locations.iter().zip(&buffer.hashes) {
-            let id = self.locations.get(hash).unwrap_or_else(|| {
-                let first = tables.lines.len();
-                for line in columns.location_lines(location) {
-                    let (number, column) = (line.line.cast_unsigned(), line.column.cast_unsigned());
-                    tables.lines.push([
-                        buffer.functions[line.function.position()],
-                        low_word(number),
-                        high_word(number),
-                        low_word(column),
-                        high_word(column),
-                    ]);
-                }
-                let mapping = mapping_of(location, &buffer.mappings);
-                let (low, high) = (low_word(location.address), high_word(location.address));
-                let lines_and_fold = location.lines_length << 1 | u32::from(location.is_folded);
-                let id = tables.locations.push([mapping, low, high, first, lines_and_fold]);
-                self.locations.insert(hash, id);
-                id
-            });
-            buffer.locations.push(id);
-            buffer.frames.push(self.paths.frame(id));
-        }
-    }
-
-    /// Hashes of all locations, their places in the table brought into the cache.
-    fn location_hashes(&self, profile: &Profile<'_>, buffer: &mut InternBuffer) {
-        let columns = profile.columns;
-        buffer.hashes.clear();
-        for location in &columns.locations {
-            let mapping = mapping_of(location, &buffer.mappings);
-            let mut hash =
-                self.keys.of(&[join_words(mapping, u32::from(location.is_folded)), location.address]);
-            for line in columns.location_lines(location) {
-                let function = buffer.functions[line.function.position()];
-                match u32::try_from(line.line) {
-                    // Nearly every line: one word tells it all.
-                    Ok(short) if short < 1 << 31 && line.column == 0 => {
-                        hash = self.keys.add(hash, join_words(function, short));
-                    }
-                    _ => {
-                        hash = self.keys.add(hash, join_words(function, 1 << 31));
-                        hash = self.keys.add(hash, line.line.cast_unsigned());
-                        hash = self.keys.add(hash, line.column.cast_unsigned());
-                    }
-                }
-            }
-            buffer.hashes.push(hash);
-        }
-        self.locations.touch(buffer.hashes.iter());
     }
 
     /// Fills `buffer.label_sets`, one per sample, or leaves it empty.
@@ -427,45 +275,6 @@ fn series_of(
                 .collect(),
         },
         temporality,
-    }
-}
-
-/// The partition's id of a location's mapping.
-#[inline]
-fn mapping_of(location: &Location, mappings: &[u32]) -> u32 {
-    match location.mapping {
-        MappingIndex::NONE => NONE,
-        known => mappings[known.position()],
-    }
-}
-
-/// Marks the strings that the partition needs: not those of sample types, nor what a decoder took elsewhere.
-fn mark_strings(profile: &Profile<'_>, used: &mut Vec<bool>) {
-    let columns = profile.columns;
-    used.clear();
-    used.resize(columns.strings.len(), false);
-    for function in &columns.functions {
-        used[function.name.position()] = true;
-        used[function.system_name.position()] = true;
-        used[function.file.position()] = true;
-    }
-    for mapping in &columns.mappings {
-        used[mapping.file.position()] = true;
-        used[mapping.build_id.position()] = true;
-    }
-    for label in &columns.labels {
-        used[label.key.position()] = true;
-        match label.value {
-            LabelValue::Text(text) => used[text.position()] = true,
-            LabelValue::Number { unit, .. } => used[unit.position()] = true,
-        }
-    }
-    let header = &columns.header;
-    for &comment in &header.comments {
-        used[comment.position()] = true;
-    }
-    for one in [header.default_sample_type, header.drop_frames, header.keep_frames, header.doc_url] {
-        used[one.position()] = true;
     }
 }
 

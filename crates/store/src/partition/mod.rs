@@ -9,6 +9,7 @@
 mod baseline;
 mod bytes;
 mod carry;
+mod code;
 mod functions;
 mod intern;
 mod record;
