@@ -78,7 +78,7 @@ impl FuzzServer {
     /// When it cannot start.
     pub fn start(disk: Arc<dyn Disk>) -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let options = StoreOptions::by_hand("unused");
+        let options = StoreOptions { free_bytes_min: 1, ..StoreOptions::by_hand("unused") };
         let store = runtime.block_on(Store::open_on(disk, options)).map_err(io::Error::other)?;
         let engine = Arc::new(Engine::new(Arc::clone(&store), EngineOptions::default()));
         let router = crate::router(ApiState::new(store, engine, ApiOptions::default()));

@@ -39,7 +39,8 @@ impl Server {
 
     /// On a disk.
     pub async fn start_on(disk: ForgetfulDisk, options: ApiOptions) -> Self {
-        let store_options = StoreOptions::by_hand("unused");
+        // A full disk refuses writes here: tests fill it.
+        let store_options = StoreOptions { free_bytes_min: 1, ..StoreOptions::by_hand("unused") };
         let store = Store::open_on(Arc::new(disk.until_crash()), store_options).await.unwrap();
         let engine = Arc::new(Engine::new(Arc::clone(&store), EngineOptions::default()));
         let router = api::router(ApiState::new(Arc::clone(&store), engine, options));
