@@ -100,19 +100,22 @@ pub(crate) struct PathHash {
 /// to be expected.
 pub(crate) struct PathKeys {
     depths: Vec<u64>,
+    /// Draws the keys of depths, which have to be independent of each other: sums of products of keys that follow a rule
+    /// meet where stacks are each other's mirror image.
+    drawn_by: RandomState,
     seed: HashKeys,
 }
 
 impl PathKeys {
     /// Draws keys from the system's randomness.
     pub(crate) fn random() -> Self {
-        Self { depths: Vec::new(), seed: HashKeys::random() }
+        Self { depths: Vec::new(), drawn_by: RandomState::new(), seed: HashKeys::random() }
     }
 
     /// Makes keys for paths of up to `depth` frames; always those of two whole pairs.
     pub(crate) fn reach(&mut self, depth: usize) {
         while self.depths.len() < depth.next_multiple_of(4) {
-            self.depths.push(self.seed.of(&[self.depths.len() as u64]).lanes[0]);
+            self.depths.push(self.drawn_by.hash_one(self.depths.len()));
         }
     }
 
@@ -380,6 +383,20 @@ mod tests {
         }
         assert_eq!(hash(stack.len()), PathHash::default());
         assert_ne!(keys.path(&stack[..2], &frames), keys.path(&[stack[1], stack[0]], &frames));
+    }
+
+    /// A stack and its mirror image have the same products where the keys of four depths follow a rule, as those of one
+    /// in 80,000 partitions did when each was a product of its depth.
+    #[test]
+    fn recursions_that_mirror_each_other_are_told_apart() {
+        let stacks = [[0, 1, 1, 0], [1, 0, 0, 1]].map(|stack| stack.map(LocationIndex));
+        for _ in 0..400_000 {
+            let mut keys = PathKeys::random();
+            keys.reach(4);
+            let frames = [5, 9].map(|id| keys.frame(id));
+            let [one, other] = stacks.map(|stack| keys.path(&stack, &frames));
+            assert_ne!(one.words(), other.words());
+        }
     }
 
     #[test]
