@@ -79,6 +79,8 @@ async fn http_answers_are_lists_of_groups() {
             let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len());
             stream.write_all(answer.as_bytes()).await.unwrap();
         }
+        // and one that hangs up
+        drop(listener.accept().await.unwrap());
     });
     let mut finder = finder(&format!("http_sd_configs: [{{url: 'http://{address}/sd'}}]"), Path::new("/"));
     let found = finder.find().await;
@@ -90,7 +92,18 @@ async fn http_answers_are_lists_of_groups() {
     );
     assert!(finder.find().await.error.unwrap().contains("not a list"));
     assert_eq!(targets(&finder.find().await), [""; 0]);
+    let found = finder.find().await;
+    assert!(found.groups.is_none() && found.error.is_some());
     serving.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_refuses_is_an_error() {
+    // Bound and not listening, so that nobody else can answer there.
+    let silent = tokio::net::TcpSocket::new_v4().unwrap();
+    silent.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let address = silent.local_addr().unwrap();
+    let mut finder = finder(&format!("http_sd_configs: [{{url: 'http://{address}/sd'}}]"), Path::new("/"));
     let found = finder.find().await;
     assert!(found.groups.is_none() && found.error.unwrap().contains("refused"));
 }
