@@ -54,8 +54,8 @@ pub const SAMPLE_LABEL_ROWS_MAX: u64 = 4_000_000;
 /// Default of [`crate::EngineOptions::cache_bytes`]: display trees of some five million nodes.
 pub const CACHE_BYTES_DEFAULT: u64 = 64 << 20;
 
-/// Default of [`crate::EngineOptions::query_bytes_max`]: a day of a large fleet at 2 kB per profile.
-pub const QUERY_BYTES_DEFAULT: u64 = 8 << 30;
+/// Default of [`crate::EngineOptions::query_bytes_max`], as of the server: a day of a large fleet at 2 kB per profile.
+pub const QUERY_BYTES_DEFAULT: u64 = 4 << 30;
 
 /// Nodes of a flame graph where nothing else is asked for; what Pyroscope's clients expect.
 pub const FLAME_NODES_DEFAULT: usize = 8_192;
