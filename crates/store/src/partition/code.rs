@@ -13,21 +13,16 @@ use super::{
     intern::{InternBuffer, Interner, index},
     tables::Tables,
 };
-use crate::hash::{PathHash, high_word, join_words, low_word};
+use crate::hash::{PathHash, high_word, low_word};
 
 impl Interner {
-    /// Hashes of all strings that the partition may need, by position; the empty string has the hash of nothing.
+    /// Hashes of all strings, by position; the empty string has the hash of nothing. A few are not wanted, such as the names
+    /// of sample types, but finding out which takes longer.
     fn string_hashes(&self, profile: &Profile<'_>, buffer: &mut InternBuffer) {
-        let InternBuffer { string_used, string_hashes, .. } = buffer;
-        mark_strings(profile, string_used);
-        string_hashes.clear();
-        let strings = profile.columns.strings.iter().zip(&*string_used);
-        string_hashes.extend(strings.map(|(range, &is_used)| {
-            if is_used && range.length > 0 {
-                self.keys.of_bytes(bytes_of(profile, range))
-            } else {
-                PathHash::default()
-            }
+        buffer.string_hashes.clear();
+        buffer.string_hashes.extend(profile.columns.strings.iter().map(|range| match range.length {
+            0 => PathHash::default(),
+            _ => self.keys.of_bytes(bytes_of(profile, range)),
         }));
     }
 
@@ -120,12 +115,13 @@ impl Interner {
         }
     }
 
-    /// Looks up the functions of new locations, and leaves those strings marked that need ids.
+    /// Looks up the functions of new locations, and marks the strings that need ids.
     fn known_functions(&self, profile: &Profile<'_>, buffer: &mut InternBuffer) {
-        let InternBuffer { function_hashes, function_wanted, functions, new_functions, string_used, .. } =
-            buffer;
+        let InternBuffer {
+            function_hashes, function_wanted, functions, new_functions, string_wanted, ..
+        } = buffer;
         let columns = profile.columns;
-        mark_named_strings(profile, string_used);
+        mark_strings(profile, string_wanted);
         functions.clear();
         functions.resize(columns.functions.len(), NONE);
         new_functions.clear();
@@ -138,7 +134,7 @@ impl Interner {
                     new_functions.push(index(position));
                     let function = &columns.functions[position];
                     for string in [function.name, function.system_name, function.file] {
-                        string_used[string.position()] = true;
+                        string_wanted[string.position()] = true;
                     }
                 }
             }
@@ -147,18 +143,18 @@ impl Interner {
 
     /// Ids of marked strings; others are [`NONE`].
     fn strings(&mut self, tables: &Tables, profile: &Profile<'_>, buffer: &mut InternBuffer) {
-        let InternBuffer { string_used, string_hashes, strings, new_text, new_strings, .. } = buffer;
+        let InternBuffer { string_wanted, string_hashes, strings, new_text, new_strings, .. } = buffer;
         strings.clear();
         new_text.clear();
         new_strings.clear();
-        let used = || string_hashes.iter().zip(&*string_used).filter(|&(_, &is_used)| is_used);
-        self.strings.touch(used().map(|(hash, _)| hash));
+        let wanted = || string_hashes.iter().zip(&*string_wanted).filter(|&(_, &is_wanted)| is_wanted);
+        self.strings.touch(wanted().map(|(hash, _)| hash));
         let first_new = tables.strings.len();
-        for ((range, &is_used), &hash) in
-            profile.columns.strings.iter().zip(&*string_used).zip(&*string_hashes)
+        for ((range, &is_wanted), &hash) in
+            profile.columns.strings.iter().zip(&*string_wanted).zip(&*string_hashes)
         {
-            if !is_used || range.length == 0 {
-                strings.push(if is_used { 0 } else { NONE });
+            if !is_wanted || range.length == 0 {
+                strings.push(if is_wanted { 0 } else { NONE });
                 continue;
             }
             let id = self.strings.get(hash).unwrap_or_else(|| {
@@ -179,35 +175,19 @@ impl Interner {
     }
 
     fn mappings(&mut self, tables: &Tables, profile: &Profile<'_>, buffer: &mut InternBuffer) {
-        buffer.mappings.clear();
-        for mapping in &profile.columns.mappings {
-            let file = buffer.strings[mapping.file.position()];
-            let build_id = buffer.strings[mapping.build_id.position()];
-            let flags = u32::from(mapping.flags.0);
-            let hash = self.keys.of(&[
-                mapping.start,
-                mapping.limit,
-                mapping.offset,
-                join_words(file, build_id),
-                u64::from(flags),
-            ]);
+        let InternBuffer { mapping_hashes, mappings, strings, .. } = buffer;
+        mappings.clear();
+        // Those of no mapping come first, and each has two: see [`first_of`].
+        let hashes = mapping_hashes.iter().skip(2).step_by(2);
+        for (mapping, &hash) in profile.columns.mappings.iter().zip(hashes) {
             let id = self.mappings.get(hash).unwrap_or_else(|| {
-                let (start, limit, offset) = (mapping.start, mapping.limit, mapping.offset);
-                let id = tables.mappings.push([
-                    low_word(start),
-                    high_word(start),
-                    low_word(limit),
-                    high_word(limit),
-                    low_word(offset),
-                    high_word(offset),
-                    file,
-                    build_id,
-                    flags,
-                ]);
+                let places = [mapping.start, mapping.limit, mapping.offset];
+                let names = [mapping.file, mapping.build_id].map(|string| strings[string.position()]);
+                let id = tables.push_mapping(places, names, u32::from(mapping.flags.0));
                 self.mappings.insert(hash, id);
                 id
             });
-            buffer.mappings.push(id);
+            mappings.push(id);
         }
     }
 
@@ -293,37 +273,27 @@ fn first_of(location: &Location) -> usize {
     2 * mapping + usize::from(location.is_folded)
 }
 
-/// Marks the strings that the partition may need: not those of sample types, nor what a decoder took elsewhere.
-fn mark_strings(profile: &Profile<'_>, used: &mut Vec<bool>) {
-    mark_named_strings(profile, used);
-    for function in &profile.columns.functions {
-        used[function.name.position()] = true;
-        used[function.system_name.position()] = true;
-        used[function.file.position()] = true;
-    }
-}
-
-/// Marks the strings of mappings, labels and the header, which are few.
-fn mark_named_strings(profile: &Profile<'_>, used: &mut Vec<bool>) {
+/// Marks the strings of mappings, labels and the header; not those of sample types, nor what a decoder took elsewhere.
+fn mark_strings(profile: &Profile<'_>, wanted: &mut Vec<bool>) {
     let columns = profile.columns;
-    used.clear();
-    used.resize(columns.strings.len(), false);
+    wanted.clear();
+    wanted.resize(columns.strings.len(), false);
     for mapping in &columns.mappings {
-        used[mapping.file.position()] = true;
-        used[mapping.build_id.position()] = true;
+        wanted[mapping.file.position()] = true;
+        wanted[mapping.build_id.position()] = true;
     }
     for label in &columns.labels {
-        used[label.key.position()] = true;
+        wanted[label.key.position()] = true;
         match label.value {
-            LabelValue::Text(text) => used[text.position()] = true,
-            LabelValue::Number { unit, .. } => used[unit.position()] = true,
+            LabelValue::Text(text) => wanted[text.position()] = true,
+            LabelValue::Number { unit, .. } => wanted[unit.position()] = true,
         }
     }
     let header = &columns.header;
     for &comment in &header.comments {
-        used[comment.position()] = true;
+        wanted[comment.position()] = true;
     }
     for one in [header.default_sample_type, header.drop_frames, header.keep_frames, header.doc_url] {
-        used[one.position()] = true;
+        wanted[one.position()] = true;
     }
 }

@@ -57,22 +57,18 @@ impl FunctionTree {
         }
         let [mapping, address_low, address_high, first, lines_and_fold] = tables.locations.get(location);
         let address = join_words(address_low, address_high);
-        match lines_and_fold >> 1 {
-            0 => {
-                let frame = self.address_frame(tables, mapping, address, 0);
-                self.location_frames[position] = frame;
-                self.function_node(tables, above, frame)
+        let frame = match lines_and_fold >> 1 {
+            0 => self.address_frame(tables, mapping, address, 0),
+            1 => self.line_frame(tables, first, mapping, address),
+            lines => {
+                return (first..first + lines).rev().fold(above, |function_node, line| {
+                    let frame = self.line_frame(tables, line, mapping, address);
+                    self.function_node(tables, function_node, frame)
+                });
             }
-            1 => {
-                let frame = self.line_frame(tables, first, mapping, address);
-                self.location_frames[position] = frame;
-                self.function_node(tables, above, frame)
-            }
-            lines => (first..first + lines).rev().fold(above, |function_node, line| {
-                let frame = self.line_frame(tables, line, mapping, address);
-                self.function_node(tables, function_node, frame)
-            }),
-        }
+        };
+        self.location_frames[position] = frame;
+        self.function_node(tables, above, frame)
     }
 
     /// The frame of one line of a location.

@@ -2,7 +2,8 @@
 //!
 //! What a profile's tables hold is looked up once per profile and then known by position.
 //!
-//! Not here: strings, functions, mappings and locations (`code`), stacks (`stacks`), rows (`sample_rows`), what follows from nodes (`functions`).
+//! Not here: strings, functions, mappings and locations (`code`), stacks (`stacks`), rows (`sample_rows`), what follows
+//! from nodes (`functions`).
 //!
 //! Nothing in here can fail: what could is checked before (see `check`), so that a refused profile leaves nothing.
 
@@ -43,7 +44,7 @@ pub(crate) struct Interner {
 #[derive(Default)]
 pub(crate) struct InternBuffer {
     /// Strings that are wanted, by position.
-    pub(super) string_used: Vec<bool>,
+    pub(super) string_wanted: Vec<bool>,
     pub(super) string_hashes: Vec<PathHash>,
     pub(super) strings: Vec<u32>,
     pub(super) mapping_hashes: Vec<PathHash>,

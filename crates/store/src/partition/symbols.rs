@@ -325,21 +325,12 @@ impl Replay<'_> {
     }
 
     fn mapping(&mut self, input: &mut Reader<'_>) -> Result<bool, Damaged> {
-        let [start, limit, offset] = [input.varint()?, input.varint()?, input.varint()?];
-        let [file, build_id, flags] = [input.word()?, input.word()?, input.word()?];
-        let whole = self.has(STRINGS, &[file, build_id]);
+        let places = [input.varint()?, input.varint()?, input.varint()?];
+        let strings = [input.word()?, input.word()?];
+        let flags = input.word()?;
+        let whole = self.has(STRINGS, &strings);
         if whole {
-            self.tables.mappings.push([
-                low_word(start),
-                high_word(start),
-                low_word(limit),
-                high_word(limit),
-                low_word(offset),
-                high_word(offset),
-                file,
-                build_id,
-                flags,
-            ]);
+            self.tables.push_mapping(places, strings, flags);
         }
         Ok(whole)
     }

@@ -6,7 +6,10 @@
 use block::{ProfileMeta, Series, StoredHeader};
 use profile::{LabelSet, ProfileId, Timestamp};
 
-use crate::append::{ObjectColumn, WordColumn};
+use crate::{
+    append::{ObjectColumn, WordColumn},
+    hash::{high_word, low_word},
+};
 
 /// A profile in the head.
 #[derive(Debug)]
@@ -95,6 +98,23 @@ impl Tables {
         tables.strings.push([0; 3]);
         tables.label_sets.push([0; 2]);
         tables
+    }
+
+    /// Appends a mapping: start, limit and offset, file and build id, flags.
+    pub(crate) fn push_mapping(&self, places: [u64; 3], strings: [u32; 2], flags: u32) -> u32 {
+        let [start, limit, offset] = places;
+        let [file, build_id] = strings;
+        self.mappings.push([
+            low_word(start),
+            high_word(start),
+            low_word(limit),
+            high_word(limit),
+            low_word(offset),
+            high_word(offset),
+            file,
+            build_id,
+            flags,
+        ])
     }
 
     /// The bytes of a string.
