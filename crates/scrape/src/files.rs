@@ -8,7 +8,13 @@ use std::{fs::File, io::Read, path::Path};
 /// In words, without the path.
 pub(crate) fn read_text(path: &Path, bytes_max: usize) -> Result<String, String> {
     let file = File::open(path).map_err(|error| error.to_string())?;
-    read(file, bytes_max)
+    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+        return Err("is a folder".to_owned());
+    }
+    let mut text = String::new();
+    let limit = u64::try_from(bytes_max).unwrap_or(u64::MAX);
+    file.take(limit.saturating_add(1)).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    if text.len() > bytes_max { Err(format!("is larger than {bytes_max} bytes")) } else { Ok(text) }
 }
 
 /// Like [`read_text`] for what is looked at again and again, of a folder that others write in: a pipe, which would be waited
@@ -22,16 +28,6 @@ pub(crate) fn read_regular(path: &Path, bytes_max: usize) -> Result<String, Stri
         return Err("is no regular file".to_owned());
     }
     read_text(path, bytes_max)
-}
-
-fn read(file: File, bytes_max: usize) -> Result<String, String> {
-    if file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
-        return Err("is a folder".to_owned());
-    }
-    let mut text = String::new();
-    let limit = u64::try_from(bytes_max).unwrap_or(u64::MAX);
-    file.take(limit.saturating_add(1)).read_to_string(&mut text).map_err(|error| error.to_string())?;
-    if text.len() > bytes_max { Err(format!("is larger than {bytes_max} bytes")) } else { Ok(text) }
 }
 
 /// Works with files where that does not hold up sockets.
