@@ -230,6 +230,18 @@ pub(crate) fn join_words(low: u32, high: u32) -> u64 {
     u64::from(low) | u64::from(high) << 32
 }
 
+/// Asks for a value's first cache line and does not wait for it.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse"))]
+#[inline]
+pub(crate) fn prefetch<T>(value: &T) {
+    safe_arch::prefetch_t0(value);
+}
+
+/// Nothing where the instruction is missing: the processor then looks ahead by itself, as far as it can.
+#[cfg(not(all(target_arch = "x86_64", target_feature = "sse")))]
+#[inline]
+pub(crate) fn prefetch<T>(_: &T) {}
+
 /// Entries that share a cache line: their 96 bits of hash, word by word, and their ids plus one, 0 = free. Free entries
 /// are behind taken ones. Laid out so that all four are compared with a few instructions: which of them it is, if any, no
 /// processor could predict.
@@ -277,7 +289,7 @@ impl Group {
 const FULL_SIXTEENTHS: usize = 13;
 
 /// A table from 96-bit hashes to ids. Entries lie in groups of one cache line each, so a look-up costs one cache miss,
-/// and [`SymbolTable::touch`] lets a caller with many look-ups wait for all of them together.
+/// and [`SymbolTable::prefetch`] lets a caller with many look-ups wait for all of them together.
 #[derive(Default)]
 pub(crate) struct SymbolTable {
     groups: Vec<Group>,
@@ -312,14 +324,13 @@ impl SymbolTable {
         }
     }
 
-    /// Brings the places of many hashes into the cache. Nothing but reads in this loop, so that as many are under way at
-    /// once as the machine can have.
+    /// Asks for the place of a hash to be brought into the cache and does not wait for it: who has many to look up asks for
+    /// all of them first, so that cache misses do not add up.
     #[inline]
-    pub(crate) fn touch<'a>(&self, hashes: impl Iterator<Item = &'a PathHash>) {
-        let first_ids =
-            hashes.map(|hash| self.groups.get(self.home(hash.words())).map_or(0, |group| group.ids[0]));
-        // The sum is of no use, but an unused read would be left out.
-        std::hint::black_box(first_ids.fold(0, |all, id| all ^ id));
+    pub(crate) fn prefetch(&self, hash: PathHash) {
+        if let Some(group) = self.groups.get(self.home(hash.words())) {
+            prefetch(group);
+        }
     }
 
     /// Adds a hash that is not there yet.

@@ -53,7 +53,8 @@ impl Interner {
         }
     }
 
-    /// Hashes of all locations: of what they are, not of ids that look-ups would have to find first.
+    /// Hashes of all locations: of what they are, not of ids that look-ups would have to find first. Their places in the
+    /// table are asked for meanwhile.
     fn location_hashes(&self, profile: &Profile<'_>, buffer: &mut InternBuffer) {
         let InternBuffer { function_hashes, mapping_hashes, hashes, .. } = buffer;
         let columns = profile.columns;
@@ -74,6 +75,7 @@ impl Interner {
                     }
                 }
             }
+            self.locations.prefetch(hash);
             hash
         }));
     }
@@ -98,7 +100,6 @@ impl Interner {
     fn known_locations(&self, profile: &Profile<'_>, buffer: &mut InternBuffer) {
         let InternBuffer { hashes, locations, new_locations, function_wanted, .. } = buffer;
         let columns = profile.columns;
-        self.locations.touch(hashes.iter());
         locations.clear();
         new_locations.clear();
         function_wanted.clear();
@@ -126,7 +127,7 @@ impl Interner {
         functions.resize(columns.functions.len(), NONE);
         new_functions.clear();
         let wanted = || function_wanted.iter().enumerate().filter(|&(_, &is_wanted)| is_wanted);
-        self.functions.touch(wanted().map(|(position, _)| &function_hashes[position]));
+        wanted().for_each(|(position, _)| self.functions.prefetch(function_hashes[position]));
         for (position, _) in wanted() {
             match self.functions.get(function_hashes[position]) {
                 Some(id) => functions[position] = id,
@@ -147,8 +148,8 @@ impl Interner {
         strings.clear();
         new_text.clear();
         new_strings.clear();
-        let wanted = || string_hashes.iter().zip(&*string_wanted).filter(|&(_, &is_wanted)| is_wanted);
-        self.strings.touch(wanted().map(|(hash, _)| hash));
+        let wanted = string_hashes.iter().zip(&*string_wanted).filter(|&(_, &is_wanted)| is_wanted);
+        wanted.for_each(|(&hash, _)| self.strings.prefetch(hash));
         let first_new = tables.strings.len();
         for ((range, &is_wanted), &hash) in
             profile.columns.strings.iter().zip(&*string_wanted).zip(&*string_hashes)

@@ -69,7 +69,6 @@ pub(crate) struct InternBuffer {
     pub(super) new_strings: Vec<(u32, u32)>,
     words: Vec<u64>,
     pub(super) path: Path,
-    pub(super) near_leaf: Vec<PathHash>,
     keys: Vec<u64>,
     sorted: Vec<u64>,
     label_sets: Vec<u32>,

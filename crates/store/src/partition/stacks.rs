@@ -10,12 +10,10 @@ use super::{
     intern::{InternBuffer, Interner, index},
     tables::Tables,
 };
-use crate::hash::{PathHash, PathKeys};
+use crate::hash::{PathHash, PathKeys, prefetch};
 
-/// Stacks that are looked up together: enough for cache misses to overlap, few enough for what they bring to stay in the
-/// first cache.
-const LOOKED_UP: usize = 64;
-/// Stacks whose nodes are made together, for the same reason; each has several places.
+/// Stacks that are worked on together: enough for cache misses to overlap, few enough for what they bring to stay in the
+/// first cache; each has several places.
 const HANDFUL: usize = 16;
 /// New stacks are looked up without so many frames at the leaf first: most part from known ones here.
 const NEAR_LEAF: usize = 4;
@@ -55,14 +53,12 @@ fn stack_of(columns: &Columns, sample: u32) -> &[LocationIndex] {
     &columns.stacks[start..columns.stack_ends[sample] as usize]
 }
 
-/// Brings stacks into the cache, all cache misses together.
+/// Asks for a stack to be brought into the cache.
 #[inline]
-fn touch_stacks<'a>(stacks: impl Iterator<Item = &'a [LocationIndex]>) {
+fn prefetch_stack(stack: &[LocationIndex]) {
     /// Locations that share a cache line.
     const LINE: usize = 64 / size_of::<LocationIndex>();
-    let each = stacks.flat_map(|stack| stack.iter().step_by(LINE));
-    // The sum is of no use, but an unused read would be left out.
-    std::hint::black_box(each.fold(0, |all, location| all ^ location.0));
+    stack.iter().step_by(LINE).for_each(prefetch);
 }
 
 /// Fills in the samples by the depth of their stacks; very deep ones come last in any order.
@@ -94,21 +90,19 @@ impl Interner {
         let InternBuffer { hashes, nodes, unknown, .. } = buffer;
         nodes.clear();
         unknown.clear();
-        for handful in hashes.chunks(LOOKED_UP) {
-            self.nodes.touch(handful.iter());
-            for &hash in handful {
-                // The hash of an empty stack is that of no frame at all, which no node has.
-                let node = self.nodes.get(hash);
-                if node.is_none() && hash != PathHash::default() {
-                    unknown.push(index(nodes.len()));
-                }
-                nodes.push(node.unwrap_or(NONE));
+        for &hash in &*hashes {
+            // The hash of an empty stack is that of no frame at all, which no node has.
+            let node = self.nodes.get(hash);
+            if node.is_none() && hash != PathHash::default() {
+                unknown.push(index(nodes.len()));
             }
+            nodes.push(node.unwrap_or(NONE));
         }
     }
 
     /// Hashes the stacks of all samples, those of one depth after the other: how often the loop over a stack goes round is
-    /// then mostly what it was before, where a processor that has to guess it loses as much time as the sums take.
+    /// then mostly what it was before, where a processor that has to guess it loses as much time as the sums take. The
+    /// places of their nodes are asked for meanwhile.
     fn stack_hashes(&mut self, profile: &Profile<'_>, buffer: &mut InternBuffer) {
         let columns = profile.columns;
         let InternBuffer { frames, hashes, by_depth, .. } = buffer;
@@ -117,10 +111,12 @@ impl Interner {
         order_by_depth(&columns.stack_ends, by_depth);
         for handful in by_depth.chunks(HANDFUL) {
             let stacks = || handful.iter().map(|&sample| (sample, stack_of(columns, sample)));
-            touch_stacks(stacks().map(|(_, stack)| stack));
+            stacks().for_each(|(_, stack)| prefetch_stack(stack));
             for (sample, stack) in stacks() {
                 self.paths.reach(stack.len());
-                hashes[sample as usize] = self.paths.path(stack, frames);
+                let hash = self.paths.path(stack, frames);
+                self.nodes.prefetch(hash);
+                hashes[sample as usize] = hash;
             }
         }
     }
@@ -129,15 +125,13 @@ impl Interner {
     /// a look at the places where the search will go, so that cache misses do not add up.
     pub(super) fn new_stacks(&mut self, tables: &Tables, profile: &Profile<'_>, buffer: &mut InternBuffer) {
         let stack_of = |sample: u32| stack_of(profile.columns, sample);
-        let InternBuffer { unknown, hashes, path, frames, locations, nodes, near_leaf, .. } = buffer;
+        let InternBuffer { unknown, hashes, path, frames, locations, nodes, .. } = buffer;
         for handful in unknown.chunks(HANDFUL) {
-            near_leaf.clear();
             for &sample in handful {
                 path.start(hashes[sample as usize]);
                 path.reach(NEAR_LEAF, &self.paths, stack_of(sample), frames);
-                near_leaf.extend_from_slice(&path.hashes[1..]);
+                path.hashes[1..].iter().for_each(|&hash| self.nodes.prefetch(hash));
             }
-            self.nodes.touch(near_leaf.iter());
             for &sample in handful {
                 // An earlier one of this profile may have brought it.
                 let hash = hashes[sample as usize];
