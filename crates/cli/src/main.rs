@@ -5,6 +5,7 @@
 //!
 //! Not here: anything that a server answers (`api`), and how profiles are read and merged (`formats`, `query`).
 
+mod allocator;
 mod commands;
 mod failure;
 
@@ -17,10 +18,6 @@ mod time;
 use std::process::ExitCode;
 
 use clap::Parser;
-
-/// Decoding and merging allocate in bursts from several threads, where this allocator is faster and gives memory back.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let command_line = match commands::CommandLine::try_parse() {

@@ -1,14 +1,13 @@
 //! `everflame server`: every setting of the server's own table is a flag, a variable and a line of the file (D25).
 //!
-//! Before it serves, the process starts itself over once with the allocator's settings, which can be given only through
-//! the environment. Not here: what the settings mean and everything that runs (`server`).
+//! Not here: what the settings mean and everything that runs (`server`).
 
 use std::path::PathBuf;
 
 use clap::{Arg, ArgAction, ArgMatches, Command, FromArgMatches, error::ErrorKind};
 use server::{KEYS, KeyKind, ServerError, Settings};
 
-use crate::{failure::Failure, output};
+use crate::{allocator, failure::Failure, output};
 
 /// Arguments of `server`, made from [`KEYS`].
 #[derive(Debug, Default)]
@@ -112,7 +111,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     if arguments.check_config {
         return output::write_text(None, &settings.to_toml());
     }
-    set_up_allocator();
+    allocator::serve();
     server::run(config).map_err(failure)
 }
 
@@ -128,25 +127,4 @@ pub(super) fn failure(error: ServerError) -> Failure {
 pub(super) fn variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-}
-
-/// What a server wants of the allocator, which reads its settings from the environment before `main`: freed memory goes
-/// back at once (C024), and no huge pages, which double the memory of many small growing tables.
-const ALLOCATOR_SETTINGS: [(&str, &str); 2] = [("MIMALLOC_PURGE_DELAY", "0"), ("MIMALLOC_ALLOW_THP", "0")];
-
-/// Starts the same program over in this process with the allocator's settings, unless they are there (also from the
-/// person who started it). Where that fails the server runs all the same and only needs more memory.
-pub(super) fn set_up_allocator() {
-    use std::os::unix::process::CommandExt;
-
-    let missing: Vec<_> =
-        ALLOCATOR_SETTINGS.into_iter().filter(|(name, _)| std::env::var_os(name).is_none()).collect();
-    if missing.is_empty() {
-        return;
-    }
-    if let Ok(program) = std::env::current_exe() {
-        let error =
-            std::process::Command::new(program).args(std::env::args_os().skip(1)).envs(missing).exec();
-        output::say(&format!("cannot set up the allocator: {error}"));
-    }
 }

@@ -11,8 +11,8 @@ use std::{
 
 use server::Settings;
 
-use super::server::{failure, set_up_allocator, variables};
-use crate::{failure::Failure, output};
+use super::server::{failure, variables};
+use crate::{allocator, failure::Failure, output};
 
 /// Arguments of `up`.
 #[derive(Debug, clap::Args)]
@@ -39,7 +39,7 @@ pub struct Arguments {
 /// # Errors
 /// Wrong settings are wrong usage; everything else failed.
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    set_up_allocator();
+    allocator::serve();
     let usage = |error: server::ConfigError| Failure::Usage(error.to_string());
     let mut settings = Settings::new();
     // Said first, so that a variable wins.
