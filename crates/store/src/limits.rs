@@ -42,7 +42,7 @@ pub(crate) const RETRY_AFTER_SECONDS: u32 = 1;
 pub(crate) const BLOCK_CACHE_BYTES: u64 = 64 << 20;
 
 /// How often free space, age of the head and retention are looked at.
-pub(crate) const MAINTENANCE_INTERVAL: Duration = Duration::from_millis(500);
+pub(crate) const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(1);
 
 /// How long a failed flush waits before it is tried again.
 pub(crate) const FLUSH_RETRY: Duration = Duration::from_secs(5);
