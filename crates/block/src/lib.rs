@@ -20,6 +20,7 @@ mod fuzz;
 mod limits;
 mod node_order;
 mod packing;
+mod prefetch;
 mod profiles;
 mod reader;
 mod renumber;
@@ -44,6 +45,7 @@ pub use dataset::{
 pub use divisor::Divisor;
 pub use error::BlockError;
 pub use node_order::sort_by_node;
+pub use prefetch::prefetch;
 pub use reader::{Block, BlockDataset};
 pub use source::{MemoryFile, ReadAt};
 pub use sums::{NodeOutOfRange, NodeSums, ROWS_PER_ADD, RowPack, SumsView};

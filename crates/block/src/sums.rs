@@ -8,7 +8,7 @@
 //! Called by the readers of rows, `rows` here and in `store`; read by queries. Nothing is checked but that nodes exist:
 //! whether sums fit in 64 bits is known from the totals of profiles.
 
-use crate::cursor::Malformed;
+use crate::{cursor::Malformed, prefetch};
 
 /// Most rows of one [`NodeSums::add`].
 pub const ROWS_PER_ADD: usize = 128;
@@ -273,7 +273,7 @@ impl<T: Lane> Lanes<T> {
             node = node.wrapping_add(distance);
             *place = node;
             if let Some(sum) = sums.get(node as usize) {
-                fetch(sum);
+                prefetch(sum);
             }
         }
         for (value, &number) in waiting.values.iter_mut().zip(pack.numbers) {
@@ -313,18 +313,6 @@ impl<T: Lane> Lanes<T> {
         self.outside
     }
 }
-
-/// Asks for a place in memory that is needed soon.
-#[cfg(target_arch = "x86_64")]
-#[inline]
-fn fetch<T>(place: &T) {
-    safe_arch::prefetch_t0(place);
-}
-
-/// Asks for nothing: there is no instruction for it that code without `unsafe` can reach.
-#[cfg(not(target_arch = "x86_64"))]
-#[inline]
-fn fetch<T>(_: &T) {}
 
 #[cfg(test)]
 mod tests {

@@ -6,6 +6,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
+use block::prefetch;
 use profile::LocationIndex;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
@@ -229,18 +230,6 @@ pub(crate) fn high_word(value: u64) -> u32 {
 pub(crate) fn join_words(low: u32, high: u32) -> u64 {
     u64::from(low) | u64::from(high) << 32
 }
-
-/// Asks for a value's first cache line and does not wait for it.
-#[cfg(all(target_arch = "x86_64", target_feature = "sse"))]
-#[inline]
-pub(crate) fn prefetch<T>(value: &T) {
-    safe_arch::prefetch_t0(value);
-}
-
-/// Nothing where the instruction is missing: the processor then looks ahead by itself, as far as it can.
-#[cfg(not(all(target_arch = "x86_64", target_feature = "sse")))]
-#[inline]
-pub(crate) fn prefetch<T>(_: &T) {}
 
 /// Entries that share a cache line: their 96 bits of hash, word by word, and their ids plus one, 0 = free. Free entries
 /// are behind taken ones. Laid out so that all four are compared with a few instructions: which of them it is, if any, no

@@ -3,14 +3,14 @@
 //! A stack is hashed from root to leaf; when its hash is known (most are), its node is known and nothing else is read. On
 //! a miss the longest known beginning is searched for from the leaf's side, since a new stack mostly differs near the leaf.
 
-use block::NONE;
+use block::{NONE, prefetch};
 use profile::{Columns, LocationIndex, Profile};
 
 use super::{
     intern::{InternBuffer, Interner, index},
     tables::Tables,
 };
-use crate::hash::{PathHash, PathKeys, prefetch};
+use crate::hash::{PathHash, PathKeys};
 
 /// Stacks that are worked on together: enough for cache misses to overlap, few enough for what they bring to stay in the
 /// first cache; each has several places.
