@@ -72,6 +72,25 @@ fn c024_a_decompression_bomb_stops_at_the_limit() {
     server.get("/api/v1/services").expect(200);
 }
 
+/// A line of the server's status in kB: `VmHWM`, the highest memory so far, or `VmRSS`, that of now.
+fn memory_kilobytes(server: &TestServer, line: &str) -> u64 {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
+    let value = status.lines().find_map(|text| text.strip_prefix(line)?.strip_prefix(':')).unwrap();
+    value.trim().trim_end_matches(" kB").parse().unwrap()
+}
+
+#[test]
+fn c024_memory_goes_back_while_nothing_is_asked_of_the_server() {
+    let server = TestServer::start(&[]);
+    server.post("/api/v1/push?service=a", &padded("large", 10, 200 << 20)).expect(200);
+    assert!(memory_kilobytes(&server, "VmHWM") > 200 << 10);
+    let begun = std::time::Instant::now();
+    while memory_kilobytes(&server, "VmRSS") > 100 << 10 {
+        assert!(begun.elapsed() < PATIENCE, "{} kB are kept", memory_kilobytes(&server, "VmRSS"));
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+}
+
 /// A valid profile that inflates to far more: an unknown field of zeros.
 fn padded(stack: &str, value: i64, padding: usize) -> Vec<u8> {
     let mut raw = Body::cpu(now_nanos()).sample(stack, &[1, value]).raw();
@@ -114,9 +133,7 @@ fn large_tables_count_as_memory_of_all_requests() {
     raw.extend_from_slice(&sample.repeat(24_000_000));
     let reply = server.post("/api/v1/push?service=a", &formats::gzip(&raw));
     assert!(reply.status == 413 && reply.text().contains("tables"), "{reply:?}");
-    let status = std::fs::read_to_string(format!("/proc/{}/status", server.id())).unwrap();
-    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
-    let peak_kilobytes: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    let peak_kilobytes = memory_kilobytes(&server, "VmHWM");
     assert!(peak_kilobytes < 1 << 20, "{peak_kilobytes} kB at the peak");
     server.get("/api/v1/services").expect(200);
 }
