@@ -255,6 +255,78 @@ fn c012_pprof_location_empty_lines() {
 }
 
 #[test]
+fn c013_pprof_inline_chain_leaf() {
+    let mut body = small();
+    let inner = string(&mut body, "inner");
+    // `inner` inlined in `leaf` inlined in `root`, at one address.
+    body.function = vec![named(1, inner), named(2, 4), named(3, 3)];
+    let line = (1..=3).map(|function_id| Line { function_id, line: 5, column: 0 }).collect();
+    body.location = vec![Location { id: 1, address: 0x10, line, ..Location::default() }];
+    body.sample[0].location_id = vec![1];
+    let server = TestServer::start(&[]);
+    assert_altered(&server, &body, &[], 10);
+    for way in WAYS {
+        let q = encoded(&format!("cpu{{service_name=\"{}\"}}", way.service()));
+        let flame = server.get(&format!("/api/v1/flame?q={q}")).expect(200).json();
+        let names: Vec<&str> = flame["name"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|index| flame["names"][usize::try_from(index.as_u64().unwrap()).unwrap()].as_str().unwrap())
+            .collect();
+        assert_eq!(names, ["total", "root", "leaf", "inner"], "{way:?}");
+        assert_eq!(flame["parent"], serde_json::json!([0, 0, 1, 2]), "{way:?}");
+        assert_eq!(
+            flame["self"],
+            serde_json::json!([0, 0, 0, 10]),
+            "only the innermost has it itself: {way:?}"
+        );
+        let back = downloaded(&server, way);
+        let [location] = back.location.as_slice() else { panic!("{way:?}: {:?}", back.location) };
+        let of_line = |line: &Line| {
+            let function = back.function.iter().find(|one| one.id == line.function_id).unwrap();
+            text(&back, function.name)
+        };
+        let lines: Vec<String> = location.line.iter().map(of_line).collect();
+        assert_eq!(lines, ["inner", "leaf", "root"], "{way:?}");
+    }
+}
+
+/// The table of a profile whose column nobody names is that of its default, be it read as a file or asked of a server.
+#[test]
+fn c014_pprof_default_sample_type() {
+    let mut body = small();
+    // The name is string 3, and column 3 is another one.
+    body.string_table[3] = b"alloc_space".to_vec();
+    let [alloc_objects, inuse_objects, inuse_space, bytes, odd] =
+        ["alloc_objects", "inuse_objects", "inuse_space", "bytes", "bananas"]
+            .map(|name| string(&mut body, name));
+    body.sample_type = [alloc_objects, 3, inuse_objects, inuse_space]
+        .map(|r#type| ValueType { r#type, unit: bytes })
+        .to_vec();
+    body.sample[0].value = vec![1, 20, 300, 4_000];
+    let server = TestServer::start(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    for (service, default_sample_type, wanted) in [("named", 3, 20), ("odd", odd, 4_000), ("none", 0, 4_000)]
+    {
+        body.default_sample_type = default_sample_type;
+        let raw = body.encode_to_vec();
+        server.post(&format!("/api/v1/push?service={service}"), &raw).expect(200);
+        let selector = format!("{{service_name=\"{service}\"}}");
+        let top = server.get(&format!("/api/v1/top?q={}", encoded(&selector))).expect(200).json();
+        assert_eq!((&top["total"], &top["unit"]), (&wanted.into(), &"bytes".into()), "{service}: {top}");
+        let file = folder.path().join(service);
+        std::fs::write(&file, &raw).unwrap();
+        let asked = support::run(&["top", "--server", &server.url, &selector, "--json"]);
+        let read = support::run(&["top", file.to_str().unwrap(), "--json"]);
+        for finished in [asked, read] {
+            let table: serde_json::Value = serde_json::from_str(&finished.stdout).expect("one document");
+            assert_eq!(table["total"], wanted, "{service}: {finished:?}");
+        }
+    }
+}
+
+#[test]
 fn c015_pprof_line_not_startline() {
     let mut body = small();
     body.function[1].start_line = 10;
@@ -335,6 +407,16 @@ fn c019_pprof_numeric_label_without_unit() {
             .map(|label| (text(&back, label.key), label.num, label.num_unit))
             .collect();
         assert_eq!(labels, [("bytes".into(), 16, 0), ("iter".into(), 3, 0), ("iter".into(), 4, 0)]);
+    }
+    // Where labels are shown, each number stands as it came, and is found by that.
+    let server = TestServer::start(&[]);
+    Way::Native.send(&server, &body.encode_to_vec()).expect(200);
+    for (key, values) in [("bytes", &["16"][..]), ("iter", &["3", "4"])] {
+        let shown = server.get(&format!("/api/v1/labels/{key}")).expect(200).json();
+        assert_eq!(shown["values"], serde_json::json!(values), "{shown}");
+        for value in values {
+            assert_eq!(total(&server, CPU, &format!("{{{key}=\"{value}\"}}")), 10, "{key}={value}");
+        }
     }
 }
 
