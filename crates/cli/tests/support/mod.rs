@@ -86,6 +86,29 @@ impl TestServer {
         Self::spawn(command, data, flags)
     }
 
+    /// Starts a server that can write to its data folder and to nothing else of the disk: in a mount namespace of its own,
+    /// where the root file system is read-only. `None` where the machine allows no such namespace.
+    pub fn start_on_read_only_root(
+        data: Arc<DataDir>,
+        flags: &[&str],
+        variables: &[(&str, &OsStr)],
+    ) -> Option<Self> {
+        let script = "mount --bind \"$DATA\" \"$DATA\" && mount -o remount,bind,ro / && exec \"$0\" \"$@\"";
+        let within = |inside: &OsStr| {
+            let mut command = Command::new("unshare");
+            command.args(["--user", "--map-root-user", "--mount", "sh", "-c", script]).arg(inside);
+            command.env("DATA", data.path());
+            command
+        };
+        let tried = within(OsStr::new("true")).stdout(Stdio::null()).stderr(Stdio::null()).status();
+        if !tried.is_ok_and(|status| status.success()) {
+            return None;
+        }
+        let mut command = within(program().as_ref());
+        without_settings(&mut command).envs(variables.iter().copied());
+        Some(Self::spawn(command, data, flags))
+    }
+
     fn spawn(mut command: Command, data: Arc<DataDir>, flags: &[&str]) -> Self {
         command.arg("server").arg("--data-dir").arg(data.path()).args(flags);
         if !flags.contains(&"--listen") {
