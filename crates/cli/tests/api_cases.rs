@@ -279,6 +279,86 @@ fn c098_the_skew_of_each_client_is_shown() {
     assert_eq!(total(&server, CPU, "{}"), 10, "good data is unaffected");
 }
 
+/// Profiles at 09:00 and 10:00, asked for from 09:30 to 09:45: no call shows anything of them, be they still in memory or in
+/// one block whose own range has the question within it.
+#[test]
+fn c110_no_call_shows_a_neighbours_data() {
+    const HOUR: i64 = 3_600_000_000_000;
+    let yesterday = now_nanos() / (24 * HOUR) * 24 * HOUR - 24 * HOUR;
+    let server = TestServer::start(&[]);
+    for hour in [9, 10] {
+        let body = Body::cpu(yesterday + hour * HOUR).sample("main;neighbour", &[1, 10]).gzip();
+        push(&server, "neighbour", &[("pod", "neighbour"), ("neighbour", "x")], &body).expect(200);
+    }
+    nothing_between(&server, yesterday);
+    let (_, data) = server.stop();
+    let server = TestServer::start_in(data, &[]);
+    let metrics = server.get("/metrics").text();
+    assert!(metrics.contains("everflame_blocks 1\n") && metrics.contains("everflame_head_profiles 0\n"));
+    nothing_between(&server, yesterday);
+}
+
+fn nothing_between(server: &TestServer, day: i64) {
+    const MINUTE: i64 = 60_000;
+    let at = |minutes: i64| day / 1_000_000 + minutes * MINUTE;
+    let typed = encoded(&format!("{CPU}{{}}"));
+    let calls = |from: i64, to: i64| {
+        let range = format!("from={from}&to={to}");
+        let until = format!("from={from}&until={to}");
+        let operations = [
+            "services?",
+            "labels?",
+            "labels/pod?",
+            "series?",
+            "profiles?",
+            "cardinality?",
+            "flame?type=cpu&",
+            "top?type=cpu&",
+            "callers?type=cpu&function=main&",
+            "timeline?type=cpu&step=1m&by=pod&",
+        ];
+        let mut answers: Vec<(String, String)> = Vec::new();
+        let mut get = |path: String| answers.push((path.clone(), server.get(&path).expect(200).text()));
+        operations.iter().for_each(|operation| get(format!("/api/v1/{operation}{range}")));
+        get(format!("/pyroscope/render?query={typed}&{until}&groupBy=pod"));
+        get(format!("/pyroscope/labels?{until}"));
+        get(format!("/pyroscope/label-values?label=pod&{until}"));
+        for path in
+            [format!("/api/v1/pprof?{range}"), format!("/pprof/neighbour/debug/pprof/profile?{range}")]
+        {
+            let samples = support::body::content(&server.get(&path).expect(200).body).samples;
+            answers.push((path, format!("{samples:?}")));
+        }
+        let message = value!({
+            "profileTypeID": CPU, "labelSelector": "{}", "query": format!("{CPU}{{}}"), "name": "pod",
+            "groupBy": ["pod"], "labelNames": ["pod"], "step": 60, "queryType": 1, "start": from, "end": to,
+        });
+        for method in METHODS {
+            answers.push((method.to_owned(), ask(server, method, &message).to_string()));
+        }
+        answers
+    };
+    for (call, answer) in calls(at(570), at(585)) {
+        assert!(!answer.contains("neighbour"), "{call}: {answer}");
+    }
+    // The same calls over both hours show them, so the words above mean something.
+    let silent = ["ProfileTypes", "AnalyzeQuery", "SelectHeatmap", "SelectMergeSpanProfile"];
+    for (call, answer) in calls(at(530), at(610)) {
+        assert!(silent.contains(&call.as_str()) || answer.contains("neighbour"), "{call}: {answer}");
+    }
+    let time = |minutes| {
+        let time = jiff::Timestamp::from_millisecond(at(minutes)).unwrap();
+        time.strftime("%Y-%m-%dT%H:%M:%S").to_string()
+    };
+    for path in ["/api/0/profiles", "/api/0/profiles/merge"] {
+        let asked = |from, to| {
+            let range = format!("from={}&to={}", time(from), time(to));
+            server.get(&format!("{path}?service=neighbour&type=cpu&{range}")).status
+        };
+        assert_eq!((asked(570, 585), asked(530, 610)), (204, 200), "{path}");
+    }
+}
+
 /// A call of each service that a tenant's name comes to: some keep files under it.
 fn of_each_service() -> Vec<(&'static str, &'static str, Value, bool)> {
     let rule = value!({
