@@ -4,16 +4,12 @@
 //! `EVERFLAME_FUZZ_SEED` and `EVERFLAME_FUZZ_CASES` choose another run; the output names both.
 
 use api::fuzz::fuzz_multipart;
-use testkit::{CountingAllocator, Random, mutate, peak_of};
+use testkit::{CountingAllocator, FuzzRun, mutate, peak_of};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 const TYPE: &str = "multipart/form-data; boundary=B7x";
-
-fn setting(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-}
 
 fn form(parts: &[(&str, &[u8])]) -> Vec<u8> {
     let mut body = Vec::new();
@@ -40,10 +36,8 @@ fn seeds() -> Vec<Vec<u8>> {
 
 #[test]
 fn fuzz_multipart_within_bounds() {
-    let seed = setting("EVERFLAME_FUZZ_SEED", 20_260_101);
-    let cases = setting("EVERFLAME_FUZZ_CASES", 20_000);
-    println!("multipart: {cases} cases, seed {seed}");
-    let mut random = Random::new(seed, 13);
+    let run @ FuzzRun { seed, cases } = FuzzRun::begin("multipart", 20_260_101, 20_000);
+    let mut random = run.random(13);
     let seeds = seeds();
     for case in 0..cases {
         let mut body = seeds[random.below(seeds.len())].clone();

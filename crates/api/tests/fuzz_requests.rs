@@ -10,13 +10,12 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use api::fuzz::{FuzzServer, fuzz_flame_json};
 use formats::{Decoder, Limits};
-use testkit::{ForgetfulDisk, Random, mutate};
+use testkit::{CountingAllocator, ForgetfulDisk, FuzzRun, mutate, peak_of};
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 const KIND: &str = "process_cpu:cpu:nanoseconds:cpu:nanoseconds";
-
-fn setting(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-}
 
 /// A good query string and body for each way that takes one.
 fn seeds() -> Vec<Vec<u8>> {
@@ -57,11 +56,9 @@ fn seeds() -> Vec<Vec<u8>> {
 
 #[test]
 fn fuzz_requests_are_answered_and_never_our_fault() {
-    let seed = setting("EVERFLAME_FUZZ_SEED", 20_260_101);
-    let cases = setting("EVERFLAME_FUZZ_CASES", 4_000);
-    println!("requests: {cases} cases, seed {seed}");
+    let run @ FuzzRun { seed, cases } = FuzzRun::begin("requests", 20_260_101, 4_000);
     let server = FuzzServer::start(Arc::new(ForgetfulDisk::new())).unwrap();
-    let mut random = Random::new(seed, 37);
+    let mut random = run.random(37);
     let seeds = seeds();
     let mut statuses: BTreeMap<u16, u64> = BTreeMap::new();
     for case in 0..cases {
@@ -88,18 +85,19 @@ fn fuzz_requests_are_answered_and_never_our_fault() {
 
 #[test]
 fn fuzz_flame_graphs_in_json_are_profiles_or_refused() {
-    let seed = setting("EVERFLAME_FUZZ_SEED", 20_260_101);
-    let cases = setting("EVERFLAME_FUZZ_CASES", 6_000);
-    println!("flame graphs: {cases} cases, seed {seed}");
+    let run @ FuzzRun { seed, cases } = FuzzRun::begin("flame graphs", 20_260_101, 6_000);
     let good = br#"{"version":1,"flamebearer":{"names":["total","main","a"],"levels":[[0,6,0,0],[0,6,1,1],[0,3,3,2,1,2,2,2]],"numTicks":6},"metadata":{"format":"single","sampleRate":100,"units":"samples","name":"cpu"}}"#;
-    let mut random = Random::new(seed, 41);
+    let mut random = run.random(41);
     let mut read = 0;
     for case in 0..cases {
         let mut input = good.to_vec();
         if case > 0 {
             mutate(&mut input, &mut random);
         }
-        match fuzz_flame_json(&input) {
+        let (result, peak) = peak_of(|| fuzz_flame_json(&input));
+        let limit = 8 * input.len() + (16 << 20);
+        assert!(peak <= limit, "case {case} of seed {seed}: {peak} bytes at the peak (at most {limit})");
+        match result {
             Ok(pprof) => {
                 read += 1;
                 let decoded = Decoder::new().pprof(&pprof, &Limits::default()).map(|_| ());

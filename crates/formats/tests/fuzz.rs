@@ -6,26 +6,17 @@
 
 use formats::{Decoder, Measure, encode_pprof, gzip};
 use testkit::{
-    CountingAllocator, Random, Siblings, arbitrary, fuzz_folded, fuzz_inflate, fuzz_limits, fuzz_pprof,
+    CountingAllocator, FuzzRun, Siblings, arbitrary, fuzz_folded, fuzz_inflate, fuzz_limits, fuzz_pprof,
     fuzz_speedscope, fuzz_tree, fuzz_trie, mutate, peak_of, tree_body, trie_body,
 };
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-fn setting(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-}
-
 /// Runs `body` on mutations of `seeds`.
 fn fuzz(name: &str, seeds: &[Vec<u8>], body: fn(&mut Decoder, &[u8]) -> usize) {
-    let seed = setting("EVERFLAME_FUZZ_SEED", 20_260_101);
-    let cases = setting("EVERFLAME_FUZZ_CASES", 20_000);
-    #[allow(clippy::print_stdout)]
-    {
-        println!("{name}: {cases} cases, seed {seed}");
-    }
-    let mut random = Random::new(seed, 11);
+    let run @ FuzzRun { seed, cases } = FuzzRun::begin(name, 20_260_101, 20_000);
+    let mut random = run.random(11);
     let mut decoder = Decoder::new();
     for case in 0..cases {
         let mut input = seeds[random.below(seeds.len())].clone();

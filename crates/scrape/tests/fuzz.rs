@@ -5,23 +5,14 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
 
 use scrape::{fuzz_config, fuzz_relabel, fuzz_targets};
-use testkit::{CountingAllocator, Random, mutate, peak_of};
+use testkit::{CountingAllocator, FuzzRun, mutate, peak_of};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-fn setting(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-}
-
 fn fuzz(name: &str, seeds: &[String], body: fn(&[u8])) {
-    let seed = setting("EVERFLAME_FUZZ_SEED", 20_260_101);
-    let cases = setting("EVERFLAME_FUZZ_CASES", 6_000);
-    #[allow(clippy::print_stdout)]
-    {
-        println!("{name}: {cases} cases, seed {seed}");
-    }
-    let mut random = Random::new(seed, 17);
+    let run @ FuzzRun { seed, cases } = FuzzRun::begin(name, 20_260_101, 6_000);
+    let mut random = run.random(17);
     for case in 0..cases {
         let mut input = seeds[random.below(seeds.len())].clone().into_bytes();
         mutate(&mut input, &mut random);

@@ -3,9 +3,8 @@
 //! `EVERFLAME_FUZZ_SEED` and `EVERFLAME_FUZZ_CASES` choose another run; the output names both.
 
 #![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
-#![allow(clippy::print_stdout, reason = "a run says what it was made of")]
 
-use testkit::{CountingAllocator, Random, fuzz_catalogue, mutate, peak_of};
+use testkit::{CountingAllocator, FuzzRun, fuzz_catalogue, mutate, peak_of};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -22,10 +21,6 @@ fn seeds() -> Vec<Vec<u8>> {
     );
     let whole = store::catalogue_file_of("edit", edit.as_bytes());
     vec![edit.into_bytes(), checkpoint.into_bytes(), br#"{"removed":["x"]}"#.to_vec(), whole]
-}
-
-fn setting(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
 /// Numbers at the end of their range once made a start panic, or wrap.
@@ -52,10 +47,8 @@ fn a_checkpoint_whose_block_stands_under_another_name_is_refused() {
 
 #[test]
 fn fuzz_catalogue_files_within_bounds() {
-    let seed = setting("EVERFLAME_FUZZ_SEED", 20_260_101);
-    let cases = setting("EVERFLAME_FUZZ_CASES", 6_000);
-    println!("catalogue: {cases} cases, seed {seed}");
-    let mut random = Random::new(seed, 29);
+    let run @ FuzzRun { seed, cases } = FuzzRun::begin("catalogue", 20_260_101, 6_000);
+    let mut random = run.random(29);
     let seeds = seeds();
     for case in 0..cases {
         let mut input = seeds[random.below(seeds.len())].clone();

@@ -12,15 +12,12 @@ use profile::{LabelSet, Temporality, Tenant, Timestamp};
 use store::{NewAttachment, NewProfile, Store, disk::Disk as _, log_of, log_records};
 use support::{TIME, open};
 use testkit::{
-    CountingAllocator, ForgetfulDisk, FuzzedLog, Random, arbitrary, fuzz_log, mutate, peak_of, sealed_records,
+    CountingAllocator, ForgetfulDisk, FuzzRun, FuzzedLog, Random, arbitrary, fuzz_log, mutate, peak_of,
+    sealed_records,
 };
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
-
-fn setting(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-}
 
 /// Pushes profiles of all shapes: three services of two tenants, cumulative ones, an upload kept whole.
 async fn push_all(store: &Store, seed: u64) {
@@ -87,12 +84,10 @@ fn fuzz(
     mut damage: impl FnMut(&[u8], &mut Random) -> Vec<u8>,
     mut check: impl FnMut(usize, FuzzedLog),
 ) {
-    let seed = setting("EVERFLAME_FUZZ_SEED", 20_260_102);
-    let cases = setting("EVERFLAME_FUZZ_CASES", 2_000);
-    println!("{name}: {cases} cases, seed {seed}");
+    let run = FuzzRun::begin(name, 20_260_102, 2_000);
     let seeds = seeds();
-    let mut random = Random::new(seed, 12);
-    for case in 0..cases {
+    let mut random = run.random(12);
+    for case in 0..run.cases {
         let chosen = random.below(seeds.len());
         let damaged = damage(&seeds[chosen], &mut random);
         check(chosen, within_bounds(name, case, &damaged));
@@ -155,8 +150,9 @@ fn fuzz_log_records_within_bounds() {
 
 #[test]
 fn fuzz_log_anything_within_bounds() {
-    let mut random = Random::new(setting("EVERFLAME_FUZZ_SEED", 20_260_102), 13);
-    for case in 0..2_000 {
+    let run = FuzzRun::begin("any log", 20_260_102, 2_000);
+    let mut random = run.random(13);
+    for case in 0..run.cases {
         let length = random.below(400);
         let bytes: Vec<u8> = (0..length).map(|_| u8::try_from(random.next_u64() >> 56).unwrap()).collect();
         assert!(within_bounds("any file", case, &bytes).profiles.is_empty());

@@ -9,6 +9,7 @@ mod forgetful;
 mod fuzz_bodies;
 mod fuzz_catalogue;
 mod fuzz_log;
+mod fuzz_run;
 pub mod grafana;
 pub mod graphs;
 mod load;
@@ -32,6 +33,7 @@ pub use fuzz_bodies::{
 };
 pub use fuzz_catalogue::fuzz_catalogue;
 pub use fuzz_log::{FuzzedLog, fuzz_log, sealed_records};
+pub use fuzz_run::FuzzRun;
 pub use load::{LoadPlan, LoadProfile, LoadReport, encoded, merged_total, run_load};
 pub use mutate::mutate;
 pub use oracle::{Oracle, OracleFrame, OracleTable, OracleTree};
