@@ -31,7 +31,8 @@ use object_store::{
 pub use state::{BlockEntry, CatalogueState, Edit};
 
 use crate::StoreError;
-use file::{CATALOGUE_FOLDER, FileKind, FileName};
+pub(crate) use file::CATALOGUE_FOLDER;
+use file::{FileKind, FileName};
 
 /// Edits between two checkpoints. More make a start read more small files, fewer write the whole list more often.
 const CHECKPOINT_EVERY: u64 = 256;

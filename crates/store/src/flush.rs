@@ -29,7 +29,7 @@ use crate::{
     limits::{FLUSH_BLOCKS_AT_ONCE, FLUSH_WAITING_BYTES},
     log::file_name,
     partition::{HeadSnapshot, Partition, PushBuffer},
-    retention::{BLOCK_FOLDER, remove_blocks},
+    retention::{block_name, remove_blocks},
     store::{Published, Shared},
 };
 
@@ -188,7 +188,7 @@ impl Shared {
         plan: BlockPlan,
         turns: &FlushTurns,
     ) -> Result<OpenBlock, StoreError> {
-        let name = format!("{BLOCK_FOLDER}/{}/{:08}-{:020}.block", plan.tenant, plan.day, plan.generation);
+        let name = block_name(&plan.tenant, plan.day, plan.generation);
         let (generation, tenant) = (plan.generation, plan.tenant.as_str().to_owned());
         let (bytes, summary, _waiting) = {
             let _turn = turns.encoding.lock().await;

@@ -51,19 +51,20 @@ impl DurableLocal {
     /// Objects of a data folder. Removes what an earlier process left in `tmp/`.
     ///
     /// # Errors
-    /// What the system says.
+    /// What the system says, behind the name of the folder.
     pub fn open(disk: Arc<dyn Disk>) -> io::Result<Self> {
-        disk.create_folder(TEMPORARY_FOLDER)?;
-        for entry in disk.list(TEMPORARY_FOLDER)? {
+        let in_temporary = |error: io::Error| named(TEMPORARY_FOLDER, &error);
+        disk.create_folder(TEMPORARY_FOLDER).map_err(in_temporary)?;
+        for entry in disk.list(TEMPORARY_FOLDER).map_err(in_temporary)? {
             if !entry.is_folder {
-                disk.remove(&format!("{TEMPORARY_FOLDER}/{}", entry.name))?;
+                disk.remove(&format!("{TEMPORARY_FOLDER}/{}", entry.name)).map_err(in_temporary)?;
             }
         }
         // A process may have died between giving a name and syncing it. Whoever reads that name now acts on it, so it
         // has to stay.
         for entry in disk.list("")? {
             if entry.is_folder {
-                disk.sync_dir(&entry.name)?;
+                disk.sync_dir(&entry.name).map_err(|error| named(&entry.name, &error))?;
             }
         }
         Ok(Self { inner: Arc::new(Inner { disk, next_temporary: AtomicU64::new(0) }) })
@@ -90,6 +91,11 @@ impl DurableLocal {
             .await
             .map_err(|error| Error::Generic { store: "DurableLocal", source: Box::new(error) })?
     }
+}
+
+/// The error of a folder, with its name: who runs the server has to know which one to mend.
+fn named(folder: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{folder}: {error}"))
 }
 
 impl fmt::Display for DurableLocal {

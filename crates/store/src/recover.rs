@@ -88,7 +88,8 @@ pub(crate) async fn recover(
         recovered.sealed.push(Arc::new(generation));
     }
     recovered.sealed.sort_by_key(|generation| generation.number);
-    let garbage = remove_garbage(&**objects, catalogue).await?;
+    let logs = recovered.sealed.iter().map(|generation| generation.number).collect();
+    let garbage = remove_garbage(&**objects, catalogue, &logs).await?;
     if !garbage.is_empty() {
         tracing::info!(objects = ?garbage, "blocks that are not in the catalogue removed");
     }

@@ -2,19 +2,20 @@
 //!
 //! Three rules, each a pure question about the catalogue or one look at the disk; the store's maintenance asks them and
 //! acts: blocks past their age or over the byte cap are dropped whole, oldest first; objects that no catalogue entry
-//! names are garbage of a flush that died; below the watermark the store only reads.
+//! names are garbage of a flush that died, as long as their data is elsewhere or was dropped; below the watermark the store only reads.
 //!
 //! Not here: the edit that takes a block out of the catalogue and its order before the removal of the object (`store`).
 
-use std::{io, time::Duration};
+use std::{collections::BTreeSet, io, time::Duration};
 
+use block::BlockError;
 use futures::{StreamExt as _, TryStreamExt as _};
 use object_store::{Error as ObjectError, ObjectStore, path::Path};
-use profile::Timestamp;
+use profile::{Tenant, Timestamp};
 
 use crate::{
     StoreError,
-    catalogue::{BlockEntry, CatalogueState},
+    catalogue::{BlockEntry, CATALOGUE_FOLDER, CatalogueState},
     disk::Disk,
 };
 
@@ -106,27 +107,55 @@ impl FreeSpace {
 }
 
 /// Removes block objects that the catalogue does not name: of a flush that died before its edit, or of a block that was
-/// dropped and whose removal did not happen. Only to be called after the catalogue was read and before the first flush.
-/// Returns the names of what was removed.
+/// dropped and whose removal did not happen. Only to be called after the catalogue was read and before the first flush,
+/// with the generations whose log is there. Returns the names of what was removed.
 ///
 /// # Errors
-/// When listing or removing fails.
+/// When listing or removing fails; and, before anything is removed, for a block whose generation neither has a log nor is
+/// done: its log goes only after the edit that names it, so that edit is missing, and the block is all there is of it.
 pub async fn remove_garbage(
     objects: &dyn ObjectStore,
     catalogue: &CatalogueState,
+    logs: &BTreeSet<u64>,
 ) -> Result<Vec<String>, StoreError> {
     let folder = Path::from(BLOCK_FOLDER);
     let failed = |error: ObjectError| StoreError::Io { what: BLOCK_FOLDER.into(), reason: error.to_string() };
     let listed: Vec<_> = objects.list(Some(&folder)).try_collect().await.map_err(failed)?;
-    let unnamed = listed
+    let unnamed: Vec<Path> = listed
         .into_iter()
         .map(|object| object.location)
         .filter(|location| catalogue.block(location.as_ref()).is_none())
-        .filter(|location| !location.as_ref().ends_with(LOST_SUFFIX));
-    let unnamed: Vec<_> = unnamed.map(Ok).collect();
+        .filter(|location| !location.as_ref().ends_with(LOST_SUFFIX))
+        .collect();
+    let is_kept_elsewhere =
+        |generation: u64| logs.contains(&generation) || catalogue.is_generation_done(generation);
+    let is_only_copy = |name: &&Path| block_generation(name).is_some_and(|number| !is_kept_elsewhere(number));
+    if let Some(name) = unnamed.iter().find(is_only_copy) {
+        return Err(StoreError::Block(BlockError::Corrupt {
+            file: CATALOGUE_FOLDER.into(),
+            section: "edits".into(),
+            reason: format!(
+                "none names {name}, whose log is gone already, so one is missing; put the folder back from a copy of \
+                 the data folder, or give the block up by naming it {name}{LOST_SUFFIX}"
+            ),
+        }));
+    }
+    let unnamed = unnamed.into_iter().map(Ok);
     let removed: Vec<Path> =
         objects.delete_stream(futures::stream::iter(unnamed).boxed()).try_collect().await.map_err(failed)?;
     Ok(removed.into_iter().map(String::from).collect())
+}
+
+/// Name of the block of a tenant, a UTC day and a log generation.
+#[must_use]
+pub(crate) fn block_name(tenant: &Tenant, day: i64, generation: u64) -> String {
+    format!("{BLOCK_FOLDER}/{tenant}/{day:08}-{generation:020}.block")
+}
+
+/// The log generation that a block was made from, by its name; `None` = no name of a block.
+fn block_generation(name: &Path) -> Option<u64> {
+    let (_, generation) = name.filename()?.strip_suffix(".block")?.rsplit_once('-')?;
+    generation.parse().ok()
 }
 
 /// Blocks that an operator has given up: the object is gone, and one with [`LOST_SUFFIX`] behind its name is there.

@@ -181,7 +181,7 @@ impl Store {
             let what = what.to_owned();
             move |error: std::io::Error| StoreError::Io { what, reason: error.to_string() }
         };
-        let objects = Arc::new(DurableLocal::open(Arc::clone(&disk)).map_err(io("objects"))?);
+        let objects = Arc::new(DurableLocal::open(Arc::clone(&disk)).map_err(io("data folder"))?);
         let mut catalogue =
             Catalogue::open(Arc::clone(&objects) as Arc<dyn object_store::ObjectStore>).await?;
         let removed = given_up(&*disk, catalogue.state()).map_err(io("blocks"))?;

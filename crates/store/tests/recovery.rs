@@ -286,10 +286,61 @@ async fn a_block_that_never_came_into_the_catalogue_is_removed() {
     {
         use store::disk::Disk as _;
         disk.create_folder("blocks/anonymous").unwrap();
-        disk.create("blocks/anonymous/00000001-00000000000000000009.block").unwrap();
+        // Of the generation whose log is there.
+        disk.create("blocks/anonymous/00000001-00000000000000000000.block").unwrap();
     }
     let store = open(&disk).await;
     assert_eq!((store.recovery().orphans, content(&store)), (1, all));
+}
+
+#[tokio::test]
+async fn a_block_is_no_garbage_when_the_edit_that_names_it_is_missing() {
+    use store::disk::Disk as _;
+    let (disk, all) = written(2).await;
+    let store = open(&disk).await;
+    store.flush().await.unwrap();
+    store.close().await.unwrap();
+    drop(store);
+    let names = |folder: &str| {
+        let mut names = disk.file_names();
+        names.retain(|name| name.starts_with(folder));
+        names
+    };
+    let (blocks, edits) = (names("blocks/"), names("catalogue/"));
+    let kept: Vec<_> = edits.iter().map(|name| (name.clone(), read(&disk, name))).collect();
+    for name in &edits {
+        disk.remove(name).unwrap();
+    }
+    disk.sync_dir("catalogue").unwrap();
+    let error = Store::open_on(Arc::new(disk.clone()), options()).await.err().unwrap().to_string();
+    assert!(error.contains(&blocks[0]) && error.starts_with("catalogue: "), "{error}");
+    assert_eq!(names("blocks/"), blocks, "nothing was removed");
+    for (name, bytes) in kept {
+        let mut file = disk.create(&name).unwrap();
+        file.append(&bytes).unwrap();
+        file.sync_data().unwrap();
+    }
+    disk.sync_dir("catalogue").unwrap();
+    let store = open(&disk).await;
+    assert_eq!(content(&store), all);
+}
+
+#[tokio::test]
+async fn a_folder_that_a_start_cannot_use_is_named() {
+    let (disk, _) = written(1).await;
+    disk.stop_after(0);
+    let error = Store::open_on(Arc::new(disk.clone()), options()).await.err().unwrap().to_string();
+    assert!(error.starts_with("data folder: tmp: "), "{error}");
+}
+
+#[tokio::test]
+async fn a_block_without_an_edit_can_be_given_up() {
+    use store::disk::Disk as _;
+    let (disk, all) = written(2).await;
+    disk.create_folder("blocks/anonymous").unwrap();
+    disk.create("blocks/anonymous/00000001-00000000000000000009.block.lost").unwrap();
+    let store = open(&disk).await;
+    assert_eq!((store.recovery().orphans, content(&store)), (0, all));
 }
 
 #[tokio::test]

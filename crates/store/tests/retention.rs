@@ -4,6 +4,7 @@
 mod support;
 
 use std::{
+    collections::BTreeSet,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -91,7 +92,7 @@ async fn c106_objects_that_no_entry_names_are_removed_at_start() {
     drop(objects);
     let objects = DurableLocal::open(Arc::new(disk.clone())).unwrap();
     let catalogue = catalogue(&objects, vec![block("kept", 1, DAY, DAY)]).await;
-    let removed = remove_garbage(&objects, catalogue.state()).await.unwrap();
+    let removed = remove_garbage(&objects, catalogue.state(), &BTreeSet::new()).await.unwrap();
     assert_eq!(removed, ["blocks/half"]);
     assert_eq!(disk.file_names(), ["blocks/kept", "catalogue/00000000000000000001.edit"]);
     remove_blocks(&objects, ["blocks/kept".to_owned(), "blocks/gone".to_owned()]).await.unwrap();

@@ -13,7 +13,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::StoreError;
 
 /// Folder of the catalogue within the data folder.
-pub(super) const CATALOGUE_FOLDER: &str = "catalogue";
+pub(crate) const CATALOGUE_FOLDER: &str = "catalogue";
 
 /// First word of every catalogue file.
 const MAGIC: &str = "everflame-catalogue";
