@@ -298,6 +298,11 @@ fn lists_of_a_file() {
         assert_eq!(output.status.code(), Some(0), "{arguments:?}: {}", stderr(&output));
     }
     let folder = Folder::new();
+    let one = folder.file("one", "main;work 42\n");
+    for (file, words) in [(&one, "  1 row  "), (&cpu, "  30 rows  ")] {
+        let line = stdout(&run(&["profiles", file]));
+        assert!(line.contains(words), "{line}");
+    }
     let unlabelled = folder.file("stacks", STACKS);
     for (arguments, words) in [
         (&["labels", &unlabelled][..], "no sample has a label"),

@@ -17,14 +17,14 @@ use super::heading;
 pub struct Arguments {
     /// Name of the function, whole, as `everflame top` prints it
     function: String,
-    #[command(flatten)]
-    source: SourceArguments,
     /// Most rows of each side; 0 = all
     #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
     limit: usize,
     /// JSON: {"unit","total","function","callers":[{"name","value"}],"callees":[…]}
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    source: SourceArguments,
     #[command(flatten)]
     output: OutputArguments,
 }

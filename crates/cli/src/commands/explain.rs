@@ -20,8 +20,6 @@ use crate::{
     after_help = "Examples:\n  everflame explain\n  everflame explain --service cart\n  everflame explain --body 12 -o refused.pprof\n  everflame explain --json"
 )]
 pub struct Arguments {
-    #[command(flatten)]
-    server: ServerArguments,
     /// What is kept of this service; only what is of it, or of none
     #[arg(long, value_name = "NAME")]
     service: Option<String>,
@@ -34,6 +32,8 @@ pub struct Arguments {
     /// JSON: the server's answer as it is
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    server: ServerArguments,
 }
 
 /// Asks and prints.

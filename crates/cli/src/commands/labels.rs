@@ -15,8 +15,6 @@ use crate::{
     after_help = "Examples:\n  everflame labels\n  everflame labels --values service_name\n  everflame labels --cardinality\n  everflame labels --values pod 'cpu{service_name=\"api\"}' --json"
 )]
 pub struct Arguments {
-    #[command(flatten)]
-    source: SourceArguments,
     /// List the values of this label instead of the names
     #[arg(long, value_name = "LABEL")]
     values: Option<String>,
@@ -26,6 +24,8 @@ pub struct Arguments {
     /// JSON: an array of strings; with --cardinality the server's answer as it is
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    source: SourceArguments,
 }
 
 /// Prints one a line.

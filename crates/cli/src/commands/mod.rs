@@ -207,6 +207,17 @@ mod tests {
     }
 
     #[test]
+    fn no_option_stands_below_a_heading_of_others() {
+        use clap::CommandFactory;
+        for command in CommandLine::command().get_subcommands() {
+            let of_server = command.get_arguments().filter(|one| one.get_help_heading() == Some("Server"));
+            let names: Vec<_> = of_server.filter_map(clap::Arg::get_long).collect();
+            let name = command.get_name();
+            assert!(names.is_empty() || names == ["server", "token", "tenant"], "{name}: {names:?}");
+        }
+    }
+
+    #[test]
     fn formats_follow_the_ending_unless_said() {
         let chosen = |said, file: &str| Format::chosen(said, Some(Path::new(file)));
         assert_eq!(chosen(None, "a.svg").unwrap(), Format::Svg);

@@ -14,11 +14,11 @@ use crate::{
     after_help = "Examples:\n  everflame pprof 'cpu{service_name=\"api\"}' --from now-1h -o api.pb.gz\n  everflame pprof one.pprof two.pprof -o both.pb.gz\n  everflame pprof --id 0194b1c2-… -o as-pushed.pb.gz\n  everflame pprof 'cpu{service_name=\"api\"}' -o - | go tool pprof -top -"
 )]
 pub struct Arguments {
-    #[command(flatten)]
-    source: SourceArguments,
     /// The profile of this id as it was pushed, instead of a merged one
     #[arg(long, value_name = "ID", conflicts_with = "sources")]
     id: Option<String>,
+    #[command(flatten)]
+    source: SourceArguments,
     /// Write to this file instead of stdout
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<std::path::PathBuf>,

@@ -18,14 +18,14 @@ use crate::{
     after_help = "Examples:\n  everflame profiles 'cpu{service_name=\"api\"}' --from now-1h\n  everflame profiles one.pprof two.pprof --json"
 )]
 pub struct Arguments {
-    #[command(flatten)]
-    source: SourceArguments,
     /// Most profiles, the newest are kept
     #[arg(short = 'n', long, value_name = "N", default_value_t = 100)]
     limit: usize,
     /// JSON: an array of objects with id, name, types, labels, time, duration_nanos, samples, totals
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    source: SourceArguments,
 }
 
 /// Prints one a line, newest last.
@@ -89,7 +89,8 @@ fn line(profile: &ProfileItem) -> String {
         .collect();
     let rows = value(i64::try_from(profile.samples).unwrap_or(i64::MAX), "");
     let ProfileItem { id, time, name, .. } = profile;
-    format!("{id}  {time:<TIME_WIDTH$}  {name}{labels}  {rows} rows  {}", totals.join(", "))
+    let word = if profile.samples == 1 { "row" } else { "rows" };
+    format!("{id}  {time:<TIME_WIDTH$}  {name}{labels}  {rows} {word}  {}", totals.join(", "))
 }
 
 fn item(item: query::ProfileItem) -> ProfileItem {

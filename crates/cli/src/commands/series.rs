@@ -18,14 +18,14 @@ use crate::{
     after_help = "Examples:\n  everflame series\n  everflame series --by service_name,__profile_type__\n  everflame series 'cpu{service_name=\"api\"}' --json"
 )]
 pub struct Arguments {
-    #[command(flatten)]
-    source: SourceArguments,
     /// Reduce the sets to these labels
     #[arg(long, value_name = "LABEL", value_delimiter = ',')]
     by: Vec<String>,
     /// JSON: an array of objects
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    source: SourceArguments,
 }
 
 /// Prints one a line, in the form of a selector.

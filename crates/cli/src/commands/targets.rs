@@ -17,14 +17,14 @@ use crate::{
     after_help = "Examples:\n  everflame targets\n  everflame targets --job apps\n  everflame targets --json"
 )]
 pub struct Arguments {
-    #[command(flatten)]
-    server: ServerArguments,
     /// Only of this job
     #[arg(long, value_name = "NAME")]
     job: Option<String>,
     /// JSON: the server's answer as it is
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    server: ServerArguments,
 }
 
 /// Asks and prints.

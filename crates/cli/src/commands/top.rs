@@ -15,14 +15,14 @@ use super::heading;
     after_help = "Examples:\n  everflame top cpu.pprof\n  everflame top --sample-index alloc_space heap.pb.gz\n  everflame top 'cpu{service_name=\"api\"}' --from now-1h --json --limit 0"
 )]
 pub struct Arguments {
-    #[command(flatten)]
-    source: SourceArguments,
     /// Most rows; 0 = all
     #[arg(short = 'n', long, value_name = "N", default_value_t = 30)]
     limit: usize,
     /// JSON: {"unit","total","rows":[{"name","self","total"}]}, whole numbers in the profile's own unit
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    source: SourceArguments,
     #[command(flatten)]
     output: OutputArguments,
 }
