@@ -352,9 +352,18 @@ fn reason(error: &ureq::Error) -> String {
         ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::ConnectionRefused => {
             "connection refused".into()
         }
-        ureq::Error::Io(error) => error.to_string(),
+        ureq::Error::Io(error) => tls_or(error.to_string()),
         ureq::Error::HostNotFound => "host not found".into(),
-        other => other.to_string(),
+        other => tls_or(other.to_string()),
+    }
+}
+
+/// The library's text, but a sentence where an answer to `https://` was none of TLS, which a server itself never speaks.
+fn tls_or(text: String) -> String {
+    if text.contains("InvalidContentType") {
+        "what answers there speaks no TLS: try http://".into()
+    } else {
+        text
     }
 }
 
@@ -383,6 +392,24 @@ mod tests {
         let error = client.top(&Question::new()).unwrap_err().to_string();
         assert!(error.starts_with("no server answers at http://127.0.0.1:1 (connection refused)"), "{error}");
         assert!(error.contains("everflame server"), "{error}");
+    }
+
+    #[test]
+    fn https_where_there_is_none_is_said() {
+        use std::io::{Read, Write};
+
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let server = format!("https://{}", listener.local_addr().unwrap());
+        let plain = std::thread::spawn(move || {
+            let mut stream = listener.accept().unwrap().0;
+            let read = stream.read(&mut [0; 4096]).unwrap();
+            stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n").unwrap();
+            read
+        });
+        let client = Client::new(ClientOptions { server, ..ClientOptions::default() }).unwrap();
+        let error = client.top(&Question::new()).unwrap_err().to_string();
+        assert!(error.contains("(what answers there speaks no TLS: try http://)"), "{error}");
+        assert!(plain.join().unwrap() > 0);
     }
 
     #[test]
