@@ -175,7 +175,7 @@ fn every_entry_has_an_example() {
     let reply = explained(&server, "", None);
     let altered = reply["altered"].as_array().unwrap();
     for (reason, service, path, body, words) in [
-        ("late", "late", late_path, &late, "180 minutes before it arrived"),
+        ("late", "late", late_path, &late, "3 hours before it arrived"),
         ("service_name_defaulted", "shop", labelled, &now, "another label or unknown_service took its place"),
         ("negative_value", "lossy", lossy_path, &lossy, "negative values were left out"),
     ] {

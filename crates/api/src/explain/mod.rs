@@ -304,9 +304,14 @@ fn late_sentence(start: Timestamp, now: Timestamp) -> Option<String> {
         return None;
     }
     let start = jiff::Timestamp::from_nanosecond(i128::from(start.0)).ok()?;
-    let minutes = age.as_secs() / 60;
+    // Never one of something: each unit begins where the one before has 120 or 48 of it.
+    let (count, unit) = match age.as_secs() / 60 {
+        minutes @ 0..120 => (minutes, "minutes"),
+        minutes if minutes < 48 * 60 => (minutes / 60, "hours"),
+        minutes => (minutes / (24 * 60), "days"),
+    };
     Some(format!(
-        "the profile is of {start:.0}, {minutes} minutes before it arrived: look for it in a range around then"
+        "the profile is of {start:.0}, {count} {unit} before it arrived: look for it in a range around then"
     ))
 }
 

@@ -102,5 +102,21 @@ fn a_profile_of_long_ago_is_called_late_and_one_of_now_is_not() {
     explain.accepted(&subject(&a, "cart"), Outcome::Stored, &Altered::default(), start);
     let of_a = explain.of(&a);
     let late = of_a.entries.iter().find(|one| one.reason == "late").unwrap();
-    assert!(!late.is_refusal && late.example.contains("180 minutes before"), "{late:?}");
+    assert!(!late.is_refusal && late.example.contains("3 hours before"), "{late:?}");
+}
+
+#[test]
+fn how_late_a_profile_is_stands_in_a_unit_of_its_size() {
+    let now = Timestamp::now();
+    for (minutes, words) in [
+        (60, ", 60 minutes before"),
+        (119, ", 119 minutes before"),
+        (120, ", 2 hours before"),
+        (1_277, ", 21 hours before"),
+        (2_879, ", 47 hours before"),
+        (2_880, ", 2 days before"),
+    ] {
+        let said = late_sentence(Timestamp(now.0 - minutes * 60_000_000_000), now).unwrap();
+        assert!(said.contains(words), "{said}");
+    }
 }
