@@ -20,7 +20,7 @@ const KEPT: Duration = Duration::from_secs(1);
 /// needs more memory.
 pub(crate) fn serve() {
     if let Err(error) = rustix::thread::disable_transparent_huge_pages(true) {
-        output::say(&format!("cannot do without huge pages: {error}"));
+        output::say(&format!("huge pages stay on: {error}"));
     }
     let give_back = || {
         loop {
@@ -33,7 +33,7 @@ pub(crate) fn serve() {
     }
 }
 
-/// Gives freed memory of all threads back to the system.
+/// Gives freed memory of all threads back to the system, but for pages that a thread keeps for what it asks for next.
 #[allow(unsafe_code, reason = "the allocator's crate offers no call of its own for this")]
 fn give_back() {
     unsafe extern "C" {
