@@ -292,9 +292,11 @@ fn c110_no_call_shows_a_neighbours_data() {
     }
     nothing_between(&server, yesterday);
     let (_, data) = server.stop();
-    let server = TestServer::start_in(data, &[]);
-    let metrics = server.get("/metrics").text();
-    assert!(metrics.contains("everflame_blocks 1\n") && metrics.contains("everflame_head_profiles 0\n"));
+    let server = TestServer::start_in(data, &["--flush-interval=200ms"]);
+    server.wait_for("/metrics", |reply| {
+        let metrics = reply.text();
+        metrics.contains("everflame_blocks 1\n") && metrics.contains("everflame_head_profiles 0\n")
+    });
     nothing_between(&server, yesterday);
 }
 
