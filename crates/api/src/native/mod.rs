@@ -58,7 +58,16 @@ pub(crate) fn router(state: &Arc<ApiState>) -> Router {
 pub(crate) struct NativeError(ApiError);
 
 impl From<ApiError> for NativeError {
-    fn from(error: ApiError) -> Self {
+    /// The query engine names fields as Pyroscope's messages do; here they have the names of our own parameters.
+    fn from(mut error: ApiError) -> Self {
+        let of_this_api = match error.field.as_str() {
+            "group_by" => Some("by"),
+            "profile_type" => Some("type"),
+            _ => None,
+        };
+        if let Some(name) = of_this_api {
+            error.field = name.to_owned();
+        }
         Self(error)
     }
 }

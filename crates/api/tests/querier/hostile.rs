@@ -53,6 +53,23 @@ fn huge_ranges_with_tiny_steps_are_refused_in_words() {
 }
 
 #[test]
+fn the_native_api_names_its_own_parameters() {
+    let server = filled();
+    let pprof = body(START, &[("main", 10, Vec::new())]);
+    server.call("POST", "/api/v1/push?service=shop&name=other_cpu", &[], &pprof).ok();
+    let many: Vec<String> = (0..65).map(|number| format!("label{number}")).collect();
+    for (question, field) in [
+        (format!("timeline?type={CPU}&by={}", many.join(",")), "by"),
+        ("top?type=cpu&from=1971-01-01T00:00:00Z".to_owned(), "type"),
+    ] {
+        let reply = server.get(&format!("/api/v1/{question}"));
+        assert_eq!(reply.status, 400, "{reply:?}");
+        assert_eq!(reply.json()["field"], field, "{reply:?}");
+        assert!(reply.json()["message"].as_str().unwrap().starts_with(&format!("{field}: ")), "{reply:?}");
+    }
+}
+
+#[test]
 fn c086_node_numbers_of_every_size_are_bounded() {
     let server = filled();
     for (method, field) in [
