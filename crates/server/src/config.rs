@@ -333,7 +333,11 @@ impl Settings {
             retention_bytes: self.read("retention_bytes", values::bytes)?,
             retention: self.read("retention", |text| match text {
                 "off" => Ok(None),
-                text => values::duration(text).map(Some),
+                // Not "never", as 0 is for the bytes: every push would be acknowledged and gone at the next flush.
+                text => match values::duration(text)? {
+                    Duration::ZERO => Err(format!("{text:?} would drop every block at once; off = never")),
+                    age_max => Ok(Some(age_max)),
+                },
             })?,
             free_bytes_min: self.read("free_bytes_min", values::bytes)?,
             flush_interval: self.read("flush_interval", positive_duration)?,

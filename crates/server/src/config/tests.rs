@@ -81,6 +81,15 @@ fn a_log_level_that_is_none_is_refused_in_every_place() {
 }
 
 #[test]
+fn an_age_of_nothing_is_refused_because_it_would_drop_everything() {
+    for text in ["0s", "0d"] {
+        let error = config("", &[], &[("retention", text)]).unwrap_err().to_string();
+        assert!(error.starts_with("--retention: ") && error.contains("off = never"), "{error}");
+    }
+    assert_eq!(config("", &[], &[("retention", "1ms")]).unwrap().retention, Some(Duration::from_millis(1)));
+}
+
+#[test]
 fn a_wrong_value_names_its_place() {
     let error = config("", &[("EVERFLAME_RETENTION", "soon")], &[]).unwrap_err();
     assert!(error.to_string().starts_with("EVERFLAME_RETENTION: "), "{error}");
