@@ -2,7 +2,10 @@
 //!
 //! The kernel takes longer to hand out a page than most work on it takes, so what was freed is kept for a moment: most of
 //! it is wanted again at once. It has to go back all the same while nothing is allocated any more (C024), and by itself
-//! the allocator looks after that only when it is called.
+//! the allocator looks after that only when it is called. A giant's buffers are the kernel's and are not kept at all.
+//!
+//! Not here: how much memory requests may hold (`api`, `memory.rs`), and pages that an idle thread's heap keeps, which only
+//! that thread could give back.
 
 #![allow(unsafe_code, reason = "an allocator can only be written with it")]
 
@@ -37,12 +40,38 @@ const fn is_mapped(size: usize, align: usize) -> bool {
     size >= MAPPED_BYTES_MIN && align <= PAGE_BYTES
 }
 
-/// A block of zeros from the kernel; null where it has none.
+/// A block of zeros from the kernel; null where it has none. Rare, like what follows: kept out of where all others allocate.
+#[cold]
+#[inline(never)]
 fn map(size: usize) -> *mut u8 {
     // SAFETY: a new private mapping at a place of the kernel's choice touches nothing that is there.
     let mapped =
         unsafe { mmap_anonymous(null_mut(), size, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE) };
     mapped.map_or(null_mut(), <*mut _>::cast)
+}
+
+/// Gives a block back to the kernel, which refuses when it has no memory for its own tables; the block then stays, which
+/// harms nobody.
+///
+/// # Safety
+/// The block is a mapping of this size, and nobody has a reference into it any more.
+#[cold]
+#[inline(never)]
+unsafe fn unmap(block: *mut u8, size: usize) {
+    // SAFETY: as demanded of the caller.
+    let _ = unsafe { munmap(block.cast(), size) };
+}
+
+/// Makes a block of the kernel's larger or smaller; null, and the block as it was, where that cannot be.
+///
+/// # Safety
+/// The block is a mapping of the old size, which the caller gives up unless it gets null.
+#[cold]
+#[inline(never)]
+unsafe fn remap(block: *mut u8, old_size: usize, size: usize) -> *mut u8 {
+    // SAFETY: as demanded of the caller.
+    let moved = unsafe { mremap(block.cast(), old_size, size, MremapFlags::MAYMOVE) };
+    moved.map_or(null_mut(), <*mut _>::cast)
 }
 
 // SAFETY: every block goes back where it came from, because both times its layout says where that is; the kernel's blocks
@@ -69,10 +98,8 @@ unsafe impl GlobalAlloc for Allocator {
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         if is_mapped(layout.size(), layout.align()) {
-            // SAFETY: the block is a mapping of this size, and nobody has a reference into it any more. Without memory
-            // for its own tables the kernel refuses; the block then stays, which harms nobody.
-            let _ = unsafe { munmap(block.cast(), layout.size()) };
-            return;
+            // SAFETY: it was mapped with this layout, and the caller gives it up.
+            return unsafe { unmap(block, layout.size()) };
         }
         // SAFETY: the caller keeps to what every allocator demands.
         unsafe { MiMalloc.dealloc(block, layout) };
@@ -83,11 +110,8 @@ unsafe impl GlobalAlloc for Allocator {
         match (is_mapped(layout.size(), layout.align()), is_mapped(size, layout.align())) {
             // SAFETY: the caller keeps to what every allocator demands.
             (false, false) => unsafe { MiMalloc.realloc(block, layout, size) },
-            (true, true) => {
-                // SAFETY: the block is a mapping of the old size, which the caller gives up unless it gets null.
-                let moved = unsafe { mremap(block.cast(), layout.size(), size, MremapFlags::MAYMOVE) };
-                moved.map_or(null_mut(), <*mut _>::cast)
-            }
+            // SAFETY: it was mapped with this layout, and the caller gives it up unless it gets null.
+            (true, true) => unsafe { remap(block, layout.size(), size) },
             // SAFETY: the size is not 0 and fits with the alignment, as the caller has to see to; the new block is
             // another one than the old, and both have as many bytes as are copied.
             _ => unsafe {
