@@ -193,7 +193,7 @@ pub fn large(bench: &Bench) -> Result<Vec<Figure>, BenchError> {
     let server = bench.binary.start("large", &[])?;
     let idle = server.memory_mb("VmRSS")?;
     server.reset_peak();
-    let measured = push(bench, &server, &set, Log::Sampled)?;
+    let measured = push(bench, &server, &set, Log::Ignored)?;
     let more = server.memory_mb("VmHWM")? - idle;
     let shape = format!("{} rows, {:.1} MB raw", set.rows(), set.raw_bytes() as f64 / 1e6);
     Ok(vec![
