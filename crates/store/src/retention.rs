@@ -2,7 +2,8 @@
 //!
 //! Three rules, each a pure question about the catalogue or one look at the disk; the store's maintenance asks them and
 //! acts: blocks past their age or over the byte cap are dropped whole, oldest first; objects that no catalogue entry
-//! names are garbage of a flush that died, as long as their data is elsewhere or was dropped; below the watermark the store only reads.
+//! names are garbage of a flush that died, as long as their data is elsewhere or was dropped; below the watermark the
+//! store only reads.
 //!
 //! Not here: the edit that takes a block out of the catalogue and its order before the removal of the object (`store`).
 
