@@ -12,8 +12,7 @@ use std::{
 
 use axum::{
     body::{Body, Bytes},
-    extract::{DefaultBodyLimit, Request, State},
-    middleware::Next,
+    extract::{DefaultBodyLimit, Request},
     response::Response,
 };
 use http::{HeaderMap, header};
@@ -21,15 +20,16 @@ use http_body::{Body as HttpBody, Frame, SizeHint};
 
 use crate::{ApiError, ApiState, Claim, ErrorKind, ErrorShape, limits};
 
-/// Puts the limits around a router.
-pub(crate) fn with_limits(router: axum::Router, state: Arc<ApiState>) -> axum::Router {
-    router.layer(axum::middleware::from_fn_with_state(state, limit)).layer(DefaultBodyLimit::disable())
-}
-
-async fn limit(State(state): State<Arc<ApiState>>, request: Request, next: Next) -> Response {
+/// Puts the limits around what answers a request.
+pub(crate) async fn limited<F: Future<Output = Response>>(
+    state: &ApiState,
+    mut request: Request,
+    answer: impl FnOnce(Request) -> F,
+) -> Response {
     if request.body().is_end_stream() {
-        return next.run(request).await;
+        return answer(request).await;
     }
+    DefaultBodyLimit::disable().apply(&mut request);
     let shape = ErrorShape::of(&request);
     let length = content_length(request.headers());
     if length.is_some_and(|length| length > limits::BODY_BYTES_MAX as u64) {
@@ -42,7 +42,7 @@ async fn limit(State(state): State<Arc<ApiState>>, request: Request, next: Next)
     let count = Arc::new(Mutex::new(Count { bytes: 0, claim, error: None }));
     let counted = Arc::clone(&count);
     let request = request.map(|inner| Body::new(CountedBody { inner, count: counted }));
-    let response = next.run(request).await;
+    let response = answer(request).await;
     // A reader that was cut off knows only that reading failed; the client is told why.
     match lock(&count).error.take() {
         Some(error) => shape.render(error),

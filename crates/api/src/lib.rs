@@ -28,6 +28,12 @@ mod state;
 
 use std::sync::Arc;
 
+use axum::{
+    extract::{Request, State},
+    middleware::{self, Next},
+    response::Response,
+};
+
 pub use access::Tenancy;
 pub use error::{ApiError, ErrorKind};
 pub use memory::{Budget, Claim};
@@ -44,6 +50,11 @@ pub fn router(state: Arc<ApiState>) -> axum::Router {
         .merge(pprof::router(&state))
         .merge(pyroscope::router(&state))
         .merge(ops::router(&state));
-    let watched = axum::middleware::from_fn_with_state(Arc::clone(&state), explain::watch);
-    body::with_limits(ops::with_fallbacks(router), state).layer(watched)
+    ops::with_fallbacks(router).layer(middleware::from_fn_with_state(state, around))
+}
+
+/// What is around every route. One layer, not one each: a layer copies all layers within it for each request.
+async fn around(State(state): State<Arc<ApiState>>, request: Request, next: Next) -> Response {
+    let limited = |request| body::limited(&state, request, |request| next.run(request));
+    explain::watch(&state, request, limited).await
 }

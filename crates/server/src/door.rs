@@ -1,7 +1,7 @@
 //! What answers before the store is open: probes are told that the server starts, everybody else to come again.
 //!
-//! The listener serves this router from its first connection on. [`Door::open`] puts the real one behind it, once and
-//! for good; connections that are open already get it with their next request.
+//! The listener asks the door from its first connection on. [`Door::open`] puts the router behind it, once and for good;
+//! connections that are open already get it with their next request.
 
 use std::sync::{Arc, OnceLock};
 
@@ -26,19 +26,14 @@ pub(crate) struct Door {
 }
 
 impl Door {
-    /// A router that asks the one behind the door, where there is one.
-    pub(crate) fn router(&self) -> Router {
-        let door = self.clone();
-        Router::new().fallback(move |request| door.clone().answer(request))
-    }
-
     /// Lets all requests in, to this router.
     pub(crate) fn open(&self, router: Router) {
         let is_first = self.behind.set(router).is_ok();
         debug_assert!(is_first, "a door opens once");
     }
 
-    async fn answer(self, request: Request) -> Response {
+    /// Asks the router behind the door, where there is one.
+    pub(crate) async fn answer(&self, request: Request) -> Response {
         let Some(router) = self.behind.get() else { return starting(&request) };
         match router.clone().oneshot(request).await {
             Ok(response) => response,

@@ -1,6 +1,6 @@
 //! The composition root: puts store, engine and APIs together behind one port and looks after their lives.
 //!
-//! Settings ([`Settings`] → [`Config`]), sockets and slow clients ([`serve`]), the secret of `--token-file`, logs,
+//! Settings ([`Settings`] → [`Config`]), sockets and slow clients, the secret of `--token-file`, logs,
 //! figures and profiles of the process itself, graceful stop ([`run`], [`Server`]). Called by the command line.
 //!
 //! Not here: routes and wire formats (`api`), rules of storing and querying (`store`, `query`).
@@ -12,6 +12,7 @@ mod config;
 mod demo;
 mod door;
 mod files;
+mod front;
 mod limits;
 mod listener;
 mod log;
@@ -31,7 +32,7 @@ pub use config::{
     Config, ConfigError, ConnectionLimits, KEYS, Key, KeyKind, LogFormat, Settings, Token, key_named,
 };
 pub use demo::SHARES as DEMO_SHARES;
-pub use listener::{ClientAddress, ListenerStats, serve};
+pub use listener::{ClientAddress, ListenerStats};
 pub use remote_write::RemoteWriteOptions;
 pub use run::{Server, ServerError, StartingServer, run};
 pub use up::{DEMO_SERVICE, up};

@@ -13,7 +13,7 @@ use std::{
     time::Duration,
 };
 
-use axum::{Router, body::Body};
+use axum::body::Body;
 use http::{HeaderValue, Request, Response, StatusCode, Version, header};
 use hyper::body::Incoming;
 use hyper_util::{
@@ -27,12 +27,12 @@ use tokio::{
     task::JoinSet,
     time::Instant,
 };
-use tower::ServiceExt;
 
 use crate::{
     ConnectionLimits,
     activity::{RequestGuard, Watch, WatchedStream},
     body::{GuardedBody, LentBody, StallBody, read_rest},
+    front::Front,
     limits,
     refusal::Worded,
 };
@@ -62,9 +62,9 @@ pub struct ListenerStats {
 
 /// Serves until `stop` turns true, then waits for requests under way, at most `stop_timeout`. Returns how many
 /// connections had to be cut then.
-pub async fn serve(
+pub(crate) async fn serve(
     listener: TcpListener,
-    router: Router,
+    front: Arc<Front>,
     limits: ConnectionLimits,
     stats: Arc<ListenerStats>,
     mut stop: watch::Receiver<bool>,
@@ -91,7 +91,7 @@ pub async fn serve(
             refuse(stream);
             continue;
         }
-        let connection = Connection { router: router.clone(), limits, stats: Arc::clone(&stats), address };
+        let connection = Connection { front: Arc::clone(&front), limits, stats: Arc::clone(&stats), address };
         connections.spawn(Arc::new(connection).run(stream, stop.clone()));
     }
     drop(listener);
@@ -117,7 +117,7 @@ fn refuse(mut stream: TcpStream) {
 }
 
 struct Connection {
-    router: Router,
+    front: Arc<Front>,
     limits: ConnectionLimits,
     stats: Arc<ListenerStats>,
     address: SocketAddr,
@@ -180,10 +180,7 @@ impl Connection {
         let mut request = Request::from_parts(head, Body::new(body));
         request.extensions_mut().insert(ClientAddress(self.address));
         let counted = Counted::new(&self.stats.requests);
-        let response = match self.router.clone().oneshot(request).await {
-            Ok(response) => response,
-            Err(never) => match never {},
-        };
+        let response = Arc::clone(&self.front).answer(request).await;
         drop(counted);
         // Before the rest is read: one that nobody waited for may come slowly without taking the answer away.
         let response = if stalled.load(Ordering::Relaxed) { too_slow() } else { response };

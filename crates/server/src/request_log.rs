@@ -2,17 +2,20 @@
 
 use std::time::Instant;
 
-use axum::{extract::Request, middleware::Next, response::Response};
+use axum::{extract::Request, response::Response};
 
 use crate::{ClientAddress, auth::OPEN_PATHS};
 
 /// Notes method, path, status and time. Query strings stay out: they may hold what a log must not keep.
-pub(crate) async fn note(request: Request, next: Next) -> Response {
+pub(crate) async fn note<F: Future<Output = Response>>(
+    request: Request,
+    answer: impl FnOnce(Request) -> F,
+) -> Response {
     let begun = Instant::now();
     let method = request.method().clone();
     let path = request.uri().path().to_owned();
     let client = request.extensions().get::<ClientAddress>().map(|address| address.0.to_string());
-    let response = next.run(request).await;
+    let response = answer(request).await;
     let status = response.status().as_u16();
     let millis = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     // A probe asks whether something is wrong; a server that is not ready has said so elsewhere.

@@ -8,21 +8,14 @@
 use std::{net::SocketAddr, sync::Arc, time::Instant};
 
 use api::{ApiOptions, ApiState, Tenancy};
-use axum::{Router, middleware};
 use query::{Engine, EngineOptions};
 use rules::RuleBook;
 use store::{Store, StoreOptions, Tally};
 use tokio::{net::TcpListener, signal::unix::SignalKind, sync::watch, task::JoinHandle};
 
 use crate::{
-    Config, ConfigError, ListenerStats, auth,
-    door::Door,
-    files, limits, listener, log, own_metrics,
-    remote_write::RemoteWrite,
-    request_log, rule_figures,
-    scraping::Scraping,
-    self_profile,
-    ui::{self, Ui},
+    Config, ConfigError, ListenerStats, door::Door, files, front::Front, limits, listener, log, own_metrics,
+    remote_write::RemoteWrite, rule_figures, scraping::Scraping, self_profile, ui::Ui,
 };
 
 /// Why a server could not start or did not end well.
@@ -199,11 +192,11 @@ impl Server {
         let address = listener.local_addr().map_err(listen_error)?;
         let stats = Arc::new(ListenerStats::default());
         let door = Door::default();
-        let ui = Arc::new(Ui::new(&config.ui)?);
+        let front = Front { ui: Ui::new(&config.ui)?, token: config.token.clone(), door: door.clone() };
         let (stop, stopped) = watch::channel(false);
         let serving = tokio::spawn(listener::serve(
             listener,
-            guarded(door.router(), ui, &config),
+            Arc::new(front),
             config.connections,
             Arc::clone(&stats),
             stopped,
@@ -346,15 +339,6 @@ fn api_options(config: &Config) -> ApiOptions {
         query_time_max: config.query_timeout,
         ..ApiOptions::default()
     }
-}
-
-/// Serves the page, asks for the secret before anything else, and notes each request.
-fn guarded(mut router: Router, ui: Arc<Ui>, config: &Config) -> Router {
-    if let Some(token) = config.token.clone() {
-        router = router.layer(middleware::from_fn_with_state(Arc::new(token), auth::require_token));
-    }
-    router = router.layer(middleware::from_fn_with_state(ui, ui::serve));
-    router.layer(middleware::from_fn(request_log::note))
 }
 
 fn warn_of_open_door(config: &Config) {

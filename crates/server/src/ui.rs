@@ -10,14 +10,12 @@
 use std::{
     collections::BTreeMap,
     path::{Component, Path, PathBuf},
-    sync::Arc,
 };
 
 use api::NoSuchPath;
 use axum::{
     body::Bytes,
-    extract::{Request, State},
-    middleware::Next,
+    extract::Request,
     response::{IntoResponse, Response},
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -139,18 +137,22 @@ impl Index {
 }
 
 /// Answers what belongs to the page and passes on the rest.
-pub(crate) async fn serve(State(ui): State<Arc<Ui>>, request: Request, next: Next) -> Response {
+pub(crate) async fn serve<F: Future<Output = Response>>(
+    ui: &Ui,
+    request: Request,
+    answer: impl FnOnce(Request) -> F,
+) -> Response {
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
-        return next.run(request).await;
+        return answer(request).await;
     }
     let path = request.uri().path();
     let mut response = match ui.find(path.strip_prefix('/').unwrap_or(path), request.headers()).await {
         Some(response) => response,
         None => {
             let is_browser = lists(request.headers(), &header::ACCEPT, "text/html");
-            let answer = next.run(request).await;
-            if !is_browser || answer.extensions().get::<NoSuchPath>().is_none() {
-                return answer;
+            let answered = answer(request).await;
+            if !is_browser || answered.extensions().get::<NoSuchPath>().is_none() {
+                return answered;
             }
             ui.no_such_page().await
         }

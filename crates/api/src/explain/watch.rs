@@ -7,12 +7,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use axum::{
-    body::Body,
-    extract::{Request, State},
-    middleware::Next,
-    response::Response,
-};
+use axum::{body::Body, extract::Request, response::Response};
 use http::{HeaderMap, Method, StatusCode, Uri, header};
 use http_body_util::BodyExt as _;
 
@@ -104,15 +99,19 @@ fn pushing(method: &Method, path: &str) -> Option<Api> {
 }
 
 /// Notes who sends a push, and why one was refused before it came to [`crate::push`].
-pub(crate) async fn watch(State(state): State<Arc<ApiState>>, request: Request, next: Next) -> Response {
-    let Some(api) = pushing(request.method(), request.uri().path()) else { return next.run(request).await };
+pub(crate) async fn watch<F: Future<Output = Response>>(
+    state: &ApiState,
+    request: Request,
+    answer: impl FnOnce(Request) -> F,
+) -> Response {
+    let Some(api) = pushing(request.method(), request.uri().path()) else { return answer(request).await };
     let tenant = access::write_tenant(request.headers(), state.options.tenancy).ok();
     let service = service_of(request.uri());
     let sender = Arc::new(Sender::of(api, &request));
     let kept = Arc::clone(&sender);
     SENDER
         .scope(sender, async {
-            let response = next.run(request).await;
+            let response = answer(request).await;
             // Whoever noted a profile of it has said more than the answer does.
             let (response, refusal) = read(response).await;
             if let (Some(tenant), Some((kind, text)), false) =

@@ -5,12 +5,9 @@
 //! counted here before the library sees it, and what they take is claimed like any other memory (D19). Refuses with 413
 //! what has too many; what cannot be inflated goes on to the library, which says why.
 
-use std::sync::Arc;
-
 use axum::{
     body::{Body, Bytes},
-    extract::{Request, State},
-    middleware::Next,
+    extract::Request,
     response::Response,
 };
 use connectrpc::CompressionRegistry;
@@ -32,8 +29,12 @@ enum Framing {
 const ENVELOPE_BYTES: usize = 5;
 
 /// Around the routes of the RPC services, within [`super::statuses::with_statuses`], which writes encodings in small letters.
-pub(super) async fn bounded(State(state): State<Arc<ApiState>>, request: Request, next: Next) -> Response {
-    let Some(framing) = Framing::of(request.headers()) else { return next.run(request).await };
+pub(super) async fn bounded<F: Future<Output = Response>>(
+    state: &ApiState,
+    request: Request,
+    answer: impl FnOnce(Request) -> F,
+) -> Response {
+    let Some(framing) = Framing::of(request.headers()) else { return answer(request).await };
     let shape = ErrorShape::of(&request);
     let (mut parts, body) = request.into_parts();
     let Ok(body) = body.collect().await else {
@@ -71,7 +72,7 @@ pub(super) async fn bounded(State(state): State<Arc<ApiState>>, request: Request
         Ok(claim) => claim,
         Err(error) => return shape.render(error),
     };
-    next.run(Request::from_parts(parts, Body::from(body))).await
+    answer(Request::from_parts(parts, Body::from(body))).await
 }
 
 impl Framing {

@@ -30,7 +30,12 @@ pub(crate) use adhoc::flame_json_to_pprof;
 
 use std::sync::Arc;
 
-use axum::routing::{get, post};
+use axum::{
+    extract::{Request, State},
+    middleware::{self, Next},
+    response::Response,
+    routing::{get, post},
+};
 use connectrpc::{ConnectRpcService, Limits};
 use rpc::{
     adhocprofiles::v1::AdHocProfileServiceExt,
@@ -68,8 +73,7 @@ pub(crate) fn router(state: &Arc<ApiState>) -> axum::Router {
         .route_service("/metastore.v1.TenantService/{method}", services.clone())
         .route_service("/version.v1.Version/{method}", services.clone())
         .route_service("/capabilities.v1.FeatureFlagsService/{method}", services)
-        .layer(axum::middleware::from_fn_with_state(Arc::clone(state), json_messages::bounded))
-        .layer(axum::middleware::from_fn(statuses::with_statuses));
+        .layer(middleware::from_fn_with_state(Arc::clone(state), around_services));
     axum::Router::new()
         .route("/ingest", post(ingest::ingest).options(ingest::options))
         .route("/pyroscope/ingest", post(ingest::ingest).options(ingest::options))
@@ -79,4 +83,10 @@ pub(crate) fn router(state: &Arc<ApiState>) -> axum::Router {
         .route("/pyroscope/label-values", get(label_lists::label_values))
         .with_state(Arc::clone(state))
         .merge(services)
+}
+
+/// What is around the routes of the RPC services.
+async fn around_services(State(state): State<Arc<ApiState>>, request: Request, next: Next) -> Response {
+    let bounded = |request| json_messages::bounded(&state, request, |request| next.run(request));
+    statuses::with_statuses(request, bounded).await
 }

@@ -7,7 +7,6 @@
 
 use axum::{
     extract::Request,
-    middleware::Next,
     response::{IntoResponse as _, Response},
 };
 use http::{HeaderMap, HeaderValue, StatusCode, header};
@@ -21,9 +20,12 @@ const ACCEPT_POST: &str = "accept-post";
 const ENCODINGS: [&str; 3] = ["gzip", "zstd", "identity"];
 
 /// Around the routes of the RPC services.
-pub(super) async fn with_statuses(mut request: Request, next: Next) -> Response {
+pub(super) async fn with_statuses<F: Future<Output = Response>>(
+    mut request: Request,
+    answer: impl FnOnce(Request) -> F,
+) -> Response {
     if !is_connect_unary(request.headers()) {
-        return next.run(request).await;
+        return answer(request).await;
     }
     match encoding(request.headers()) {
         Ok(None) => {}
@@ -34,7 +36,7 @@ pub(super) async fn with_statuses(mut request: Request, next: Next) -> Response 
         Err(error) => return unsupported(error, request.headers()),
     }
     let headers = request.headers().clone();
-    let mut response = next.run(request).await;
+    let mut response = answer(request).await;
     if response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE
         && let Some(spoken) = response.headers().get(ACCEPT_POST).cloned()
     {

@@ -88,7 +88,7 @@ async fn without_a_build_the_page_says_how_to_make_one_in_both_languages() {
 
 #[tokio::test]
 async fn a_path_of_nobody_is_a_page_for_browsers_and_json_for_programs() {
-    use axum::{Router, body::Body, middleware, routing::get};
+    use axum::{Router, body::Body, routing::get};
     use tower::ServiceExt;
 
     let ui = Ui {
@@ -108,8 +108,9 @@ async fn a_path_of_nobody_is_a_page_for_browsers_and_json_for_programs() {
     };
     let router = Router::new()
         .route("/api/v1/profiles/1", get(move || async move { mark("no such profile".into_response()) }))
-        .fallback(nobody)
-        .layer(middleware::from_fn_with_state(Arc::new(ui), serve));
+        .fallback(nobody);
+    let visit =
+        |request| serve(&ui, request, |request| async { router.clone().oneshot(request).await.unwrap() });
     let browser = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
     for (path, accept, is_page) in [
         ("/nonsense", browser, true),
@@ -120,7 +121,7 @@ async fn a_path_of_nobody_is_a_page_for_browsers_and_json_for_programs() {
         ("/api/v1/profiles/1", browser, false),
     ] {
         let request = Request::get(path).header(header::ACCEPT, accept).body(Body::empty()).unwrap();
-        let response = router.clone().oneshot(request).await.unwrap();
+        let response = visit(request).await;
         assert_eq!(response.status(), StatusCode::NOT_FOUND, "{path} {accept}");
         let headers = response.headers().clone();
         let text = body_of(response).await;
@@ -130,10 +131,10 @@ async fn a_path_of_nobody_is_a_page_for_browsers_and_json_for_programs() {
     }
     // A tag that is known elsewhere makes no "not modified" of it, and other methods are no visits.
     let known = Request::get("/nonsense").header(header::ACCEPT, browser).header(header::IF_NONE_MATCH, "*");
-    let response = router.clone().oneshot(known.body(Body::empty()).unwrap()).await.unwrap();
+    let response = visit(known.body(Body::empty()).unwrap()).await;
     assert_eq!(response.status(), StatusCode::NOT_FOUND);
     let posted = Request::post("/nonsense").header(header::ACCEPT, browser).body(Body::empty()).unwrap();
-    assert_eq!(body_of(router.oneshot(posted).await.unwrap()).await, "json");
+    assert_eq!(body_of(visit(posted).await).await, "json");
 }
 
 #[test]
