@@ -14,7 +14,7 @@ use foldhash::{HashMap, HashSet, HashSetExt as _};
 
 use crate::{
     FunctionNode, LabelPair, NONE, Node, StoredFrame, StoredFunction, StoredHeader, StoredLabelValue,
-    StoredLine, StoredLocation, StoredMapping, Symbols,
+    StoredLine, StoredLocation, StoredMapping, Symbols, prefetch,
     symbols::BlockSymbols,
     text_order::{Text, sort_texts},
 };
@@ -346,13 +346,14 @@ fn number_function_nodes(nodes: &OldNodes, frames: &[u32], new: &mut BlockSymbol
     let old = &nodes.function_nodes;
     let parent = |id: u32| old[id as usize].parent;
     let key = |id: u32| u64::from(frames[old[id as usize].frame as usize]);
-    let order = depth_first(&nodes.used_function_nodes, parent, key);
-    let of_old = inverse(&order, old.len());
-    new.function_nodes.extend(order.iter().map(|&id| {
+    let mut of_old = vec![NONE; old.len()];
+    let ask = |id: u32| prefetch(&old[id as usize]);
+    depth_first(&nodes.used_function_nodes, parent, key, ask, |id, new_id| {
         let node = old[id as usize];
         let parent = if node.parent == NONE { NONE } else { of_old[node.parent as usize] };
-        FunctionNode { parent, frame: frames[node.frame as usize] }
-    }));
+        new.function_nodes.push(FunctionNode { parent, frame: frames[node.frame as usize] });
+        of_old[id as usize] = new_id;
+    });
     of_old
 }
 
@@ -370,21 +371,33 @@ fn number_nodes(
         let function_node = u64::from(new_function_node(node.function_node));
         function_node << 32 | u64::from(locations[node.location as usize])
     };
-    let order = depth_first(used, parent, key);
-    let of_old = inverse(&order, used.len());
-    new.nodes.extend(order.iter().map(|&id| {
+    let mut of_old = vec![NONE; used.len()];
+    new.nodes.reserve_exact(ids(used).count());
+    let ask = |id: u32| prefetch(&old[id as usize]);
+    depth_first(used, parent, key, ask, |id, new_id| {
         let node = old[id as usize];
-        Node {
+        new.nodes.push(Node {
             parent: if node.parent == NONE { NONE } else { of_old[node.parent as usize] },
             location: locations[node.location as usize],
             function_node: new_function_node(node.function_node),
-        }
-    }));
+        });
+        of_old[id as usize] = new_id;
+    });
     of_old
 }
 
-/// Old ids in depth-first order, children sorted by their key.
-fn depth_first(used: &[bool], parent: impl Fn(u32) -> u32, key: impl Fn(u32) -> u64) -> Vec<u32> {
+/// Calls back with old ids in depth-first order, children sorted by their key, and with their places in that order. Asks
+/// for a node to be brought into the cache before it is looked at out of turn.
+fn depth_first(
+    used: &[bool],
+    parent: impl Fn(u32) -> u32,
+    key: impl Fn(u32) -> u64,
+    ask: impl Fn(u32),
+    mut visit: impl FnMut(u32, u32),
+) {
+    /// How far ahead to ask for children, and for nodes that wait.
+    const AHEAD: usize = 16;
+    const AHEAD_WAITING: usize = 4;
     // Children of one parent become neighbours by a counting sort; roots are children of an extra entry at the end.
     let slot = |parent: u32| if parent == NONE { used.len() } else { parent as usize };
     // Where each slot's children end, and once they are filled in, where they begin.
@@ -407,7 +420,11 @@ fn depth_first(used: &[bool], parent: impl Fn(u32) -> u32, key: impl Fn(u32) -> 
     let mut keyed: Vec<(u64, u32)> = Vec::new();
     for slot in 0..=used.len() {
         // Descending, because the last one pushed is visited first. Most nodes have one child or none.
-        let children = &mut children[range(slot)];
+        let range = range(slot);
+        if let Some(&soon) = children.get(range.end + AHEAD) {
+            ask(soon);
+        }
+        let children = &mut children[range];
         if children.len() > 1 {
             keyed.clear();
             keyed.extend(children.iter().map(|&id| (key(id), id)));
@@ -415,18 +432,22 @@ fn depth_first(used: &[bool], parent: impl Fn(u32) -> u32, key: impl Fn(u32) -> 
             children.iter_mut().zip(&keyed).for_each(|(child, &(_, id))| *child = id);
         }
     }
-    let mut order = Vec::with_capacity(children.len());
+    let mut visited = 0;
     let mut waiting: Vec<u32> = children[range(used.len())].to_vec();
     while let Some(mut id) = waiting.pop() {
+        if let Some(&soon) = waiting.len().checked_sub(AHEAD_WAITING).map(|place| &waiting[place]) {
+            ask(soon);
+            prefetch(&starts[soon as usize]);
+        }
         // Down to a leaf; what parts on the way waits.
         loop {
-            order.push(id);
+            visit(id, visited);
+            visited += 1;
             let Some((&next, others)) = children[range(id as usize)].split_last() else { break };
             waiting.extend_from_slice(others);
             id = next;
         }
     }
-    order
 }
 
 /// New ids by old ids.
