@@ -3,7 +3,7 @@
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
@@ -13,7 +13,7 @@ use formats::Decoder;
 use profile::Timestamp;
 use query::{Control, Engine};
 use rules::RuleBook;
-use store::{Store, StoreState};
+use store::{Kept, Store, StoreState};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{ApiError, ApiMetrics, Budget, ErrorKind, Tenancy, explain::Explain, limits};
@@ -107,7 +107,7 @@ pub struct ApiState {
     large_pushes: Arc<()>,
     merge_slots: Arc<Semaphore>,
     metadata_slots: Arc<Semaphore>,
-    decoders: Mutex<Vec<Decoder>>,
+    decoders: Kept<Decoder>,
 }
 
 impl ApiState {
@@ -135,7 +135,7 @@ impl ApiState {
             large_pushes: Arc::default(),
             merge_slots: Arc::new(Semaphore::new(options.queries_at_once.max(1))),
             metadata_slots: Arc::new(Semaphore::new(options.queries_at_once.max(1))),
-            decoders: Mutex::new(Vec::new()),
+            decoders: Kept::new(options.pushes_at_once),
             rules,
             store,
             engine,
@@ -231,15 +231,12 @@ impl ApiState {
 
     /// A decoder with the memory of earlier bodies, or a new one.
     pub(crate) fn take_decoder(&self) -> Decoder {
-        self.decoders.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+        self.decoders.take()
     }
 
     /// Keeps a decoder for the next body.
     pub(crate) fn keep_decoder(&self, decoder: Decoder) {
-        let mut decoders = self.decoders.lock().unwrap_or_else(PoisonError::into_inner);
-        if decoders.len() < self.options.pushes_at_once {
-            decoders.push(decoder);
-        }
+        self.decoders.give_back(decoder);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Taking profiles and attachments in.
 
-use std::sync::{Arc, Mutex, PoisonError, atomic::Ordering};
+use std::sync::{Arc, PoisonError, atomic::Ordering};
 
 use profile::{ProfileId, Temporality, Tenant, Timestamp};
 
@@ -8,6 +8,7 @@ use crate::{
     Accepted, NewAttachment, NewProfile, Outcome, PushError, StoreState, Ticket,
     generation::Generation,
     identity,
+    kept::Kept,
     limits::{
         HEAD_BYTES_FREE, HEAD_FLUSHES_MAX, LOG_WAITING_BYTES_MAX, PARTITION_SYMBOLS_MAX, RETRY_AFTER_SECONDS,
     },
@@ -17,27 +18,26 @@ use crate::{
     store::{Published, Shared, check_labels, now},
 };
 
-/// Buffers that are not in use. As many are kept as there are pushes at once, which the caller bounds.
-#[derive(Default)]
-pub(crate) struct Buffers {
-    #[allow(clippy::vec_box, reason = "a box is handed out and back without copying the large buffer in it")]
-    free: Mutex<Vec<Box<PushBuffer>>>,
-}
+/// Buffers that are not in use. Boxes, so that one is handed out and back without being copied.
+pub(crate) struct Buffers(Kept<Box<PushBuffer>>);
 
 /// Free buffers that are kept; each may hold some MB.
 const FREE_BUFFERS_MAX: usize = 8;
 
+impl Default for Buffers {
+    fn default() -> Self {
+        Self(Kept::new(FREE_BUFFERS_MAX))
+    }
+}
+
 impl Buffers {
     fn take(&self) -> Box<PushBuffer> {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner).pop().unwrap_or_default()
+        self.0.take()
     }
 
     fn give_back(&self, mut buffer: Box<PushBuffer>) {
         buffer.shrink();
-        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        if free.len() < FREE_BUFFERS_MAX {
-            free.push(buffer);
-        }
+        self.0.give_back(buffer);
     }
 }
 
