@@ -44,6 +44,10 @@ pub(crate) const BLOCK_CACHE_BYTES: u64 = 64 << 20;
 /// How often free space, age of the head and retention are looked at.
 pub(crate) const MAINTENANCE_INTERVAL: Duration = Duration::from_secs(1);
 
+/// How often free space is looked at while nothing is pushed: others may fill the disk too, but the first push after they
+/// did fits into what is kept free.
+pub(crate) const QUIET_LOOK_INTERVAL: Duration = Duration::from_secs(5);
+
 /// How long a failed flush waits before it is tried again.
 pub(crate) const FLUSH_RETRY: Duration = Duration::from_secs(5);
 

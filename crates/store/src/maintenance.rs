@@ -9,7 +9,7 @@ use crate::{
     StoreError,
     flush::blocking,
     generation::Generation,
-    limits::{DOCUMENTS_INTERVAL, FLUSH_RETRY, MAINTENANCE_INTERVAL},
+    limits::{DOCUMENTS_INTERVAL, FLUSH_RETRY, MAINTENANCE_INTERVAL, QUIET_LOOK_INTERVAL},
     retention::{FreeSpace, Retention},
     store::{Shared, now},
 };
@@ -18,18 +18,22 @@ use crate::{
 pub(crate) async fn run(shared: Arc<Shared>) {
     let mut pause = Duration::ZERO;
     let mut documents_seen: Option<Instant> = None;
+    let mut last: Option<Look> = None;
     loop {
         let woken = tokio::time::timeout(MAINTENANCE_INTERVAL, shared.wake.notified()).await.is_ok();
         if shared.is_closing.load(Ordering::Relaxed) {
             return;
         }
-        let looked = Arc::clone(&shared);
-        let looking = move || {
-            look_at_free_space(&looked);
-            looked.count_durable();
-        };
-        if let Err(error) = blocking("looking at disk and log", looking).await {
-            tracing::error!(%error, "maintenance");
+        if last.as_ref().is_none_or(|last| last.is_outdated(&shared)) {
+            last = Some(Look::now(&shared));
+            let looked = Arc::clone(&shared);
+            let looking = move || {
+                look_at_free_space(&looked);
+                looked.count_durable();
+            };
+            if let Err(error) = blocking("looking at disk and log", looking).await {
+                tracing::error!(%error, "maintenance");
+            }
         }
         shared.cache.trim();
         pause = pause.saturating_sub(MAINTENANCE_INTERVAL);
@@ -55,6 +59,28 @@ pub(crate) async fn run(shared: Arc<Shared>) {
             // A full head wakes us with every push; a failing flush is not to be tried as often.
             tokio::time::sleep(MAINTENANCE_INTERVAL).await;
         }
+    }
+}
+
+/// When disk and log were looked at, and how far the log was.
+struct Look {
+    at: Instant,
+    decided: u64,
+}
+
+impl Look {
+    /// Before looking: what becomes durable meanwhile may or may not be seen.
+    fn now(shared: &Shared) -> Self {
+        Self { at: Instant::now(), decided: shared.log.durable_now().decided() }
+    }
+
+    /// Whether to look again: while nothing is pushed and pushes are welcome, only now and then, since waking other threads
+    /// for it is most of what an idle store costs.
+    fn is_outdated(&self, shared: &Shared) -> bool {
+        let is_writable = shared.read_only.lock().unwrap_or_else(PoisonError::into_inner).is_none();
+        !is_writable
+            || self.decided != shared.log.durable_now().decided()
+            || self.at.elapsed() >= QUIET_LOOK_INTERVAL
     }
 }
 

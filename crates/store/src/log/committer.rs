@@ -82,6 +82,11 @@ pub(crate) struct DurableNow {
 }
 
 impl DurableNow {
+    /// The last record that is on disk or never will be.
+    pub(crate) fn decided(&self) -> u64 {
+        self.decided
+    }
+
     /// Whether a record was.
     pub(crate) fn has(&self, sequence: u64) -> bool {
         sequence <= self.decided && !self.failed.iter().any(|failed| failed.has(sequence))
