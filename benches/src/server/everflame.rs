@@ -9,6 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+
 use crate::{BenchError, clock::TICKS_PER_SECOND};
 
 /// Longest wait for a server to be ready or idle.
@@ -51,6 +53,17 @@ impl Binary {
         Ok(server)
     }
 
+    /// The same with all threads of the server on one core: what a profile costs then is its work, not what threads that
+    /// share the machine with the load generator cost each other.
+    ///
+    /// # Errors
+    /// When it does not get ready.
+    pub fn start_on_one_core(&self, name: &str, flags: &[&str]) -> Result<Server, BenchError> {
+        let mut server = on_one_core(|| self.spawn(name, flags))??;
+        server.wait_ready()?;
+        Ok(server)
+    }
+
     /// Starts a server with an empty data folder.
     ///
     /// # Errors
@@ -74,6 +87,18 @@ impl Binary {
             .spawn()?;
         Ok(Server { child, url: format!("http://{address}"), data_dir, agent: agent() })
     }
+}
+
+/// Does something while this thread is bound to the last of its cores, which a process started meanwhile inherits.
+fn on_one_core<T>(work: impl FnOnce() -> T) -> io::Result<T> {
+    let all = sched_getaffinity(None)?;
+    let last = (0..CpuSet::MAX_CPU).rev().find(|&core| all.is_set(core)).unwrap_or(0);
+    let mut one = CpuSet::new();
+    one.set(last);
+    sched_setaffinity(None, &one)?;
+    let done = work();
+    sched_setaffinity(None, &all)?;
+    Ok(done)
 }
 
 /// A client that takes every status as an answer.
@@ -182,7 +207,7 @@ impl Server {
     /// When that does not come.
     pub fn settle(&self) -> Result<(), BenchError> {
         // Asking costs the server CPU which is not the set's: a minute of a question a second is a hundredth of `mix`.
-        const PAUSE: Duration = Duration::from_secs(5);
+        const PAUSE: Duration = Duration::from_secs(10);
         let begun = Instant::now();
         while self.metric("everflame_head_profiles")? > 0.0 {
             if begun.elapsed() > PATIENCE {

@@ -88,7 +88,7 @@ fn cpu_figure(name: &str, runs: &[Measured], set: &DrawnSet, limit: f64) -> Figu
     let (cpu, gzip) = (least(&|run| run.cpu), least(&|run| run.gzip));
     let all: Vec<String> = runs.iter().map(|run| format!("{:.0}", each(run.cpu))).collect();
     let reference = format!(
-        "gzip -dc {:.0} us each; {} profiles, server {} us each until settled",
+        "gzip -dc {:.0} us each; {} profiles, server on one core {} us each until settled",
         each(gzip),
         set.len(),
         all.join(", ")
@@ -108,12 +108,12 @@ fn fault_of(runs: &[Measured]) -> Option<String> {
 /// # Errors
 /// When server or generator fail.
 pub fn mix(bench: &Bench) -> Result<Vec<Figure>, BenchError> {
-    const RUNS: usize = 3;
+    const RUNS: usize = 5;
     let set = bench.generator.set("mix", "mix", &[])?;
     let mut runs = Vec::new();
     let (mut rss, mut peak) = (0.0_f64, 0.0_f64);
     for _ in 0..RUNS {
-        let server = bench.binary.start("mix", &[])?;
+        let server = bench.binary.start_on_one_core("mix", &[])?;
         runs.push(push(bench, &server, &set, Log::Ignored)?);
         rss = rss.max(server.memory_mb("VmRSS")?);
         peak = peak.max(server.memory_mb("VmHWM")?);
@@ -142,7 +142,7 @@ pub fn mix(bench: &Bench) -> Result<Vec<Figure>, BenchError> {
 /// When server or generator fail.
 pub fn one(bench: &Bench) -> Result<Vec<Figure>, BenchError> {
     let set = bench.generator.set("one", "one", &[])?;
-    let server = bench.binary.start("one", &[])?;
+    let server = bench.binary.start_on_one_core("one", &[])?;
     let measured = push(bench, &server, &set, Log::Sampled)?;
     let (first, last) = last_tenth(&measured.log).ok_or("the log was not seen to grow")?;
     let record = (last.1 - first.1) / (last.0 - first.0);
