@@ -46,6 +46,38 @@ fn pages_are_answered_with_safe_headers() {
     assert_eq!(server.post("/", b"").expect(404).json()["code"], "not_found");
 }
 
+/// Over HTTP/2 the bytes of a body are an error to a client that asked for none.
+#[test]
+fn head_gets_the_length_and_no_body_over_http2_too() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), SECRET).unwrap();
+    let server = TestServer::start(&["--token-file", file.path().to_str().unwrap()]);
+    let bearer = format!("authorization: Bearer {SECRET}");
+    let with_secret = ["-H", &bearer];
+    for (path, accept, has_secret, status) in [
+        ("/", "*/*", false, "200"),
+        ("/nowhere", "text/html", true, "404"),
+        ("/nowhere", "*/*", true, "404"),
+        ("/api/v1/services", "*/*", false, "401"),
+        ("/api/v1/services", "*/*", true, "200"),
+        ("/healthz", "*/*", false, "200"),
+    ] {
+        for version in ["--http1.1", "--http2-prior-knowledge"] {
+            let output = std::process::Command::new("curl")
+                .args(["-sS", "--head", version, "-H", &format!("accept: {accept}")])
+                .args(if has_secret { &with_secret[..] } else { &[] })
+                .arg(format!("{}{path}", server.url))
+                .output()
+                .unwrap();
+            let text = String::from_utf8(output.stdout).unwrap().to_ascii_lowercase();
+            assert!(output.status.success(), "{version} {path}: {:?}", String::from_utf8(output.stderr));
+            assert_eq!(text.split(' ').nth(1), Some(status), "{version} {path}: {text}");
+            let length = text.lines().find_map(|line| line.strip_prefix("content-length: "));
+            assert!(length.is_none_or(|length| length != "0"), "{version} {path}: {text}");
+        }
+    }
+}
+
 #[test]
 fn every_file_that_the_page_names_is_there() {
     let server = TestServer::start(&["--base-path", "/below/"]);

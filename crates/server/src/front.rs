@@ -1,11 +1,17 @@
 //! What every request passes on its way to the routes, outermost first: the log of requests, the web page, the secret,
 //! the [`Door`].
 //!
-//! Plain calls instead of layers of a router: a router copies all its layers for each request.
+//! Plain calls instead of layers of a router: a router copies all its layers for each request. What a router does for
+//! `HEAD` is done here for what no route answers.
 
 use std::sync::Arc;
 
-use axum::{extract::Request, response::Response};
+use axum::{
+    body::{Body, HttpBody as _},
+    extract::Request,
+    response::Response,
+};
+use http::{HeaderValue, Method, header};
 
 use crate::{
     Token, auth,
@@ -24,8 +30,20 @@ pub(crate) struct Front {
 impl Front {
     /// Answers a request.
     pub(crate) async fn answer(self: Arc<Self>, request: Request) -> Response {
+        let is_head = request.method() == Method::HEAD;
         let pass = |request| self.door.answer(request);
         let ask = |request| auth::require_token(self.token.as_ref(), request, pass);
-        request_log::note(request, |request| ui::serve(&self.ui, request, ask)).await
+        let response = request_log::note(request, |request| ui::serve(&self.ui, request, ask)).await;
+        if is_head { without_body(response) } else { response }
     }
+}
+
+/// What `HEAD` gets: the length of the body, but no body, which over HTTP/2 would be sent and be an error to the client.
+fn without_body(response: Response) -> Response {
+    let (mut head, body) = response.into_parts();
+    // Of what a route answered, the body is gone already.
+    if let Some(length) = body.size_hint().exact().filter(|&length| length > 0) {
+        head.headers.entry(header::CONTENT_LENGTH).or_insert_with(|| HeaderValue::from(length));
+    }
+    Response::from_parts(head, Body::empty())
 }
