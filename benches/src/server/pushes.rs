@@ -108,7 +108,7 @@ fn fault_of(runs: &[Measured]) -> Option<String> {
 ///
 /// A server's CPU time of a second is a tenth longer or shorter from run to run on a machine that is shared with others,
 /// so each run has a new server and the best counts, as for the reference beside it; for memory, the worst. Servers are
-/// bound to one core; what one costs that is not is said beside the figure.
+/// bound to one core; what one costs that is not is said beside the figure, and its memory counts too.
 ///
 /// # Errors
 /// When server or generator fail.
@@ -117,16 +117,20 @@ pub fn mix(bench: &Bench) -> Result<Vec<Figure>, BenchError> {
     let set = bench.generator.set("mix", "mix", &[])?;
     let mut runs = Vec::new();
     let (mut rss, mut peak) = (0.0_f64, 0.0_f64);
-    for _ in 0..RUNS {
-        let server = bench.binary.start_on_one_core("mix", &[])?;
-        runs.push(push(bench, &server, &set, Log::Ignored)?);
+    let mut measure = |server: Server| {
+        let measured = push(bench, &server, &set, Log::Ignored)?;
         rss = rss.max(server.memory_mb("VmRSS")?);
         peak = peak.max(server.memory_mb("VmHWM")?);
+        Ok::<_, BenchError>(measured)
+    };
+    for _ in 0..RUNS {
+        runs.push(measure(bench.binary.start_on_one_core("mix", &[])?)?);
     }
+    let free = measure(bench.binary.start("mix", &[])?)?;
     let mut cpu = cpu_figure("mix-cpu", &runs, &set, 1.0);
-    let free = push(bench, &bench.binary.start("mix", &[])?, &set, Log::Ignored)?;
     cpu.reference.push_str(&format!("; on all cores {:.0}", each(free.cpu, &set)));
     cpu.fault = cpu.fault.or_else(|| free.fault());
+    runs.push(free);
     Ok(vec![
         cpu,
         Figure::new(
