@@ -4,8 +4,6 @@
 //! Plain calls instead of layers of a router: a router copies all its layers for each request. What a router does for
 //! `HEAD` is done here for what no route answers.
 
-use std::sync::Arc;
-
 use axum::{
     body::{Body, HttpBody as _},
     extract::Request,
@@ -29,7 +27,7 @@ pub(crate) struct Front {
 
 impl Front {
     /// Answers a request.
-    pub(crate) async fn answer(self: Arc<Self>, request: Request) -> Response {
+    pub(crate) async fn answer(&self, request: Request) -> Response {
         let is_head = request.method() == Method::HEAD;
         let pass = |request| self.door.answer(request);
         let ask = |request| auth::require_token(self.token.as_ref(), request, pass);

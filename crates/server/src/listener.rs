@@ -180,7 +180,7 @@ impl Connection {
         let mut request = Request::from_parts(head, Body::new(body));
         request.extensions_mut().insert(ClientAddress(self.address));
         let counted = Counted::new(&self.stats.requests);
-        let response = Arc::clone(&self.front).answer(request).await;
+        let response = self.front.answer(request).await;
         drop(counted);
         // Before the rest is read: one that nobody waited for may come slowly without taking the answer away.
         let response = if stalled.load(Ordering::Relaxed) { too_slow() } else { response };
