@@ -14,7 +14,7 @@ use foldhash::{HashMap, HashSet, HashSetExt as _};
 
 use crate::{
     FunctionNode, LabelPair, NONE, Node, StoredFrame, StoredFunction, StoredHeader, StoredLabelValue,
-    StoredLine, StoredLocation, StoredMapping, Symbols, prefetch,
+    StoredLine, StoredLocation, StoredMapping, Symbols,
     symbols::BlockSymbols,
     text_order::{Text, sort_texts},
 };
@@ -347,8 +347,7 @@ fn number_function_nodes(nodes: &OldNodes, frames: &[u32], new: &mut BlockSymbol
     let parent = |id: u32| old[id as usize].parent;
     let key = |id: u32| u64::from(frames[old[id as usize].frame as usize]);
     let mut of_old = vec![NONE; old.len()];
-    let ask = |id: u32| prefetch(&old[id as usize]);
-    depth_first(&nodes.used_function_nodes, parent, key, ask, |id, new_id| {
+    depth_first(&nodes.used_function_nodes, parent, key, |id, new_id| {
         let node = old[id as usize];
         let parent = if node.parent == NONE { NONE } else { of_old[node.parent as usize] };
         new.function_nodes.push(FunctionNode { parent, frame: frames[node.frame as usize] });
@@ -373,8 +372,7 @@ fn number_nodes(
     };
     let mut of_old = vec![NONE; used.len()];
     new.nodes.reserve_exact(ids(used).count());
-    let ask = |id: u32| prefetch(&old[id as usize]);
-    depth_first(used, parent, key, ask, |id, new_id| {
+    depth_first(used, parent, key, |id, new_id| {
         let node = old[id as usize];
         new.nodes.push(Node {
             parent: if node.parent == NONE { NONE } else { of_old[node.parent as usize] },
@@ -386,18 +384,13 @@ fn number_nodes(
     of_old
 }
 
-/// Calls back with old ids in depth-first order, children sorted by their key, and with their places in that order. Asks
-/// for a node to be brought into the cache before it is looked at out of turn.
+/// Calls back with old ids in depth-first order, children sorted by their key, and with their places in that order.
 fn depth_first(
     used: &[bool],
     parent: impl Fn(u32) -> u32,
     key: impl Fn(u32) -> u64,
-    ask: impl Fn(u32),
     mut visit: impl FnMut(u32, u32),
 ) {
-    /// How far ahead to ask for children, and for nodes that wait.
-    const AHEAD: usize = 16;
-    const AHEAD_WAITING: usize = 4;
     // Children of one parent become neighbours by a counting sort; roots are children of an extra entry at the end.
     let slot = |parent: u32| if parent == NONE { used.len() } else { parent as usize };
     // Where each slot's children end, and once they are filled in, where they begin.
@@ -420,11 +413,7 @@ fn depth_first(
     let mut keyed: Vec<(u64, u32)> = Vec::new();
     for slot in 0..=used.len() {
         // Descending, because the last one pushed is visited first. Most nodes have one child or none.
-        let range = range(slot);
-        if let Some(&soon) = children.get(range.end + AHEAD) {
-            ask(soon);
-        }
-        let children = &mut children[range];
+        let children = &mut children[range(slot)];
         if children.len() > 1 {
             keyed.clear();
             keyed.extend(children.iter().map(|&id| (key(id), id)));
@@ -435,10 +424,6 @@ fn depth_first(
     let mut visited = 0;
     let mut waiting: Vec<u32> = children[range(used.len())].to_vec();
     while let Some(mut id) = waiting.pop() {
-        if let Some(&soon) = waiting.len().checked_sub(AHEAD_WAITING).map(|place| &waiting[place]) {
-            ask(soon);
-            prefetch(&starts[soon as usize]);
-        }
         // Down to a leaf; what parts on the way waits.
         loop {
             visit(id, visited);
