@@ -77,8 +77,7 @@ impl Look {
     /// Whether to look again: while nothing is pushed and pushes are welcome, only now and then, since waking other threads
     /// for it is most of what an idle store costs.
     fn is_outdated(&self, shared: &Shared) -> bool {
-        let is_writable = shared.read_only.lock().unwrap_or_else(PoisonError::into_inner).is_none();
-        !is_writable
+        !is_writable(shared)
             || self.decided != shared.log.durable_now().decided()
             || self.at.elapsed() >= QUIET_LOOK_INTERVAL
     }
@@ -89,9 +88,14 @@ fn is_time_to_flush(shared: &Shared) -> bool {
     let published = shared.published();
     let live = &published.live;
     let is_old = is_old(live, shared.options.flush_interval);
-    let is_writable = shared.read_only.lock().unwrap_or_else(PoisonError::into_inner).is_none();
-    let is_broken = is_writable && shared.log.refusal(live.number).is_some() && live.first_record().is_some();
+    let is_broken =
+        is_writable(shared) && shared.log.refusal(live.number).is_some() && live.first_record().is_some();
     !published.sealed.is_empty() || live.bytes() >= shared.options.flush_bytes || is_old || is_broken
+}
+
+/// Whether there is enough free space for pushes, as it was seen last.
+fn is_writable(shared: &Shared) -> bool {
+    shared.read_only.lock().unwrap_or_else(PoisonError::into_inner).is_none()
 }
 
 /// Whether the first thing that was pushed to a generation is as old as `interval`.
