@@ -6,8 +6,8 @@
 use std::sync::Arc;
 
 use block::{Block, BlockInput, Dataset, DatasetPart, MemoryFile, write_block};
-use profile::{Tenant, TimeRange, Timestamp};
-use query::{Aggregation, Control, Engine, NameMode, Selection, Selector, SpanFilter, TypeSelector};
+use profile::{Tenant, Timestamp};
+use query::{Control, Engine, NameMode, Selection, Selector, TypeSelector};
 
 use super::{Sets, ingest::ingest_all};
 use crate::{
@@ -55,12 +55,7 @@ pub(super) fn cpu() -> Result<Selection, BenchError> {
         tenants: vec![Tenant::anonymous()],
         selector: Selector::parse("{}")?,
         profile_type: TypeSelector::Short("cpu".to_owned()),
-        range: TimeRange::ALL,
-        profile_ids: Vec::new(),
-        spans: SpanFilter::None,
-        call_site: Vec::new(),
-        frames: query::FrameFilter::default(),
-        aggregation: Aggregation::Native,
+        ..Selection::default()
     })
 }
 

@@ -8,14 +8,14 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use http::{HeaderName, HeaderValue, header};
-use profile::{ProfileId, SERVICE_NAME, Tenant};
+use profile::{ProfileId, SERVICE_NAME, Tenant, TimeRange};
 use query::Selection;
 use store::Attachment;
 
 use super::{
     NativeResult, convert, json, json_response,
     parameters::{Parameters, path_part},
-    selection::{COMMON, everything, selection},
+    selection::{COMMON, selection},
 };
 use crate::{ApiError, ApiState, QueryCost, access, limits};
 
@@ -88,7 +88,6 @@ pub(super) async fn one(
     let words = [("pprof", Format::Pprof), ("json", Format::Json)];
     let format = parameters.word("format", &words)?.unwrap_or(Format::Pprof);
     let tenants = access::read_tenants(&parameters.headers, state.options.tenancy)?;
-    let range = everything(&state, &parameters)?.range;
     let store = Arc::clone(&state.store);
     let found = state
         .query("profile", QueryCost::Metadata, None, move |engine, control| {
@@ -98,7 +97,7 @@ pub(super) async fn one(
                     if format == Format::Pprof {
                         return Ok(Found::Pprof { name: id.to_string(), body: formats::gzip(&pprof).into() });
                     }
-                    let stats = convert::stats(answer.stats, range);
+                    let stats = convert::stats(answer.stats, TimeRange::ALL);
                     json(&wire::ProfileReply { profile: convert::profile(item), stats }).map(Found::Json)
                 }
                 Err(error @ query::QueryError::NotFound(_)) if format == Format::Pprof => {

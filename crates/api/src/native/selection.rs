@@ -1,6 +1,6 @@
 //! From a query string to a [`Selection`]: which profiles an operation of the native API is about.
 
-use profile::{ProfileId, ProfileType, TimeRange, Timestamp};
+use profile::{ProfileId, ProfileType, Timestamp};
 use query::{Aggregation, NameMode, Selection, Selector, SpanFilter, TypeSelector};
 
 use super::{
@@ -40,23 +40,8 @@ pub(crate) fn sided(
         profile_ids: ids(parameters)?,
         spans: spans(parameters)?,
         call_site: parameters.many("call_site").map(str::to_owned).collect(),
-        frames: query::FrameFilter::default(),
         aggregation: parameters.word("agg", &AGGREGATIONS)?.unwrap_or_default(),
-    })
-}
-
-/// Everything of the tenants, for operations that only want an id.
-pub(crate) fn everything(state: &ApiState, parameters: &Parameters) -> Result<Selection, ApiError> {
-    Ok(Selection {
-        tenants: access::read_tenants(&parameters.headers, state.options.tenancy)?,
-        selector: Selector::default(),
-        profile_type: TypeSelector::Default,
-        range: TimeRange::ALL,
-        profile_ids: Vec::new(),
-        spans: SpanFilter::None,
-        call_site: Vec::new(),
         frames: query::FrameFilter::default(),
-        aggregation: Aggregation::Native,
     })
 }
 

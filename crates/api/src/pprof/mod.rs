@@ -21,7 +21,7 @@ use axum::{
 };
 use http::{HeaderValue, header};
 use profile::{Columns, MappingFlags, Profile, SERVICE_NAME, StringIndex, StringRange, Timestamp, ValueType};
-use query::{Aggregation, Selection, Selector, SpanFilter, TypeSelector};
+use query::{Aggregation, Selection, Selector};
 
 use crate::{
     ApiError, ApiState, QueryCost, access,
@@ -113,13 +113,9 @@ fn selection(
     Ok(Selection {
         tenants: access::read_tenants(&parameters.headers, state.options.tenancy)?,
         selector,
-        profile_type: TypeSelector::Default,
         range,
-        profile_ids: Vec::new(),
-        spans: SpanFilter::None,
-        call_site: Vec::new(),
-        frames: query::FrameFilter::default(),
         aggregation: Aggregation::Sum,
+        ..Selection::default()
     })
 }
 

@@ -1,7 +1,7 @@
 //! profefe's parameters: `service`, `type`, `labels`, `from`, `to`, `created_at`, `limit`.
 
 use profile::{TimeRange, Timestamp};
-use query::{Aggregation, Selection, Selector, SpanFilter, TypeSelector};
+use query::{Aggregation, Selection, Selector};
 
 use super::{ProfefeError, bad_request};
 use crate::{
@@ -113,14 +113,8 @@ pub(super) fn limit(parameters: &Parameters) -> Result<Option<usize>, ProfefeErr
 pub(super) fn everything(state: &ApiState, parameters: &Parameters) -> Result<Selection, ApiError> {
     Ok(Selection {
         tenants: access::read_tenants(&parameters.headers, state.options.tenancy)?,
-        selector: Selector::default(),
-        profile_type: TypeSelector::Default,
-        range: TimeRange::ALL,
-        profile_ids: Vec::new(),
-        spans: SpanFilter::None,
-        call_site: Vec::new(),
-        frames: query::FrameFilter::default(),
         aggregation: Aggregation::Sum,
+        ..Selection::default()
     })
 }
 

@@ -42,15 +42,12 @@ impl Local {
         let columns = first.ok_or_else(|| Failure::Usage("give at least one file".into()))?;
         let profile_type = choose(&columns, values.wanted_type()).map_err(Failure::Usage)?;
         let base = Selection {
-            tenants: Vec::new(),
-            selector: Selector::default(),
             profile_type: TypeSelector::Exact(profile_type),
             range: range(values)?,
             profile_ids: profile_ids(&values.profile_ids)?,
             spans: spans(values)?,
-            call_site: Vec::new(),
-            frames: query::FrameFilter::default(),
             aggregation: values.agg.aggregation(),
+            ..Selection::default()
         };
         let selections = SIDES
             .iter()
