@@ -117,6 +117,26 @@ fn a_client_that_never_ends_does_not_hold_up_a_stop_for_ever() {
 }
 
 #[test]
+fn a_log_that_cannot_be_written_ends_nothing() {
+    let data = support::DataDir::new();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut command = std::process::Command::new(support::program());
+    command.arg("server").arg("--data-dir").arg(data.path()).args(["--listen", &free.to_string()]);
+    let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let mut child = command.stdin(std::process::Stdio::null()).stderr(full).spawn().unwrap();
+    let begun = Instant::now();
+    let ask = || support::try_call(&format!("http://{free}/ready"), "GET", &[], None);
+    while !ask().is_ok_and(|reply| reply.status == 200) {
+        assert_eq!(child.try_wait().unwrap(), None, "it ended by itself");
+        assert!(begun.elapsed() < PATIENCE, "it does not answer");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let id = rustix::process::Pid::from_raw(i32::try_from(child.id()).unwrap()).unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    assert!(child.wait().unwrap().success());
+}
+
+#[test]
 fn c097_a_retry_after_a_restart_is_still_known() {
     let server = TestServer::start(&[]);
     let body = Body::cpu(now_nanos()).sample("main", &[1, 10]).gzip();
