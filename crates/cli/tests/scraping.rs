@@ -228,21 +228,13 @@ fn a_hang_up_reads_the_file_again() {
     let address = serve(|_| Some(heap(1, 1)));
     let config = Config::new(&[job("one", &address, &only(&["memory"]))]);
     let server = config.start(&[]);
-    let hang_up = || {
-        let id = rustix::process::Pid::from_raw(i32::try_from(server.id()).unwrap()).unwrap();
-        rustix::process::kill_process(id, rustix::process::Signal::HUP).unwrap();
-    };
     target(&server, "memory", |target| target["job"] == "one" && target["health"] == "up");
     config.write(&[job("two", &address, &only(&["memory"]))]);
-    hang_up();
+    server.hang_up();
     target(&server, "memory", |target| target["job"] == "two" && target["health"] == "up");
     std::fs::write(config.path(), "scrape_configs: [{job_name: three, schema: http}]").unwrap();
-    hang_up();
-    let begun = Instant::now();
-    while !server.log().contains("schema: unknown key; did you mean") {
-        assert!(begun.elapsed() < PATIENCE, "{}", server.log());
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    server.hang_up();
+    server.wait_for_log("schema: unknown key; did you mean");
     let jobs = server.get("/api/v1/targets").expect(200).json()["jobs"].clone();
     assert_eq!((jobs.as_array().unwrap().len(), &jobs[0]["name"]), (1, &json!("two")));
 }

@@ -117,6 +117,16 @@ fn a_client_that_never_ends_does_not_hold_up_a_stop_for_ever() {
 }
 
 #[test]
+fn a_hang_up_without_files_to_read_again_changes_nothing() {
+    let server = TestServer::start(&[]);
+    server.hang_up();
+    server.wait_for_log("SIGHUP changes nothing");
+    server.get("/ready").expect(200);
+    let (status, _) = server.stop();
+    assert_eq!(status.code(), Some(0));
+}
+
+#[test]
 fn a_log_that_cannot_be_written_ends_nothing() {
     let data = support::DataDir::new();
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

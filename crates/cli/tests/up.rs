@@ -64,9 +64,13 @@ impl Up {
     }
 
     /// Ctrl-C.
-    fn interrupt(mut self) -> (ExitStatus, Vec<String>) {
+    fn interrupt(self) -> (ExitStatus, Vec<String>) {
+        self.end_by(rustix::process::Signal::INT)
+    }
+
+    fn end_by(mut self, signal: rustix::process::Signal) -> (ExitStatus, Vec<String>) {
         let id = rustix::process::Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
-        rustix::process::kill_process(id, rustix::process::Signal::INT).unwrap();
+        rustix::process::kill_process(id, signal).unwrap();
         let begun = Instant::now();
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
@@ -152,6 +156,14 @@ fn a_folder_that_is_named_keeps_the_data() {
     let (status, lines) = up.interrupt();
     assert_eq!(status.code(), Some(0), "{lines:?}");
     assert!(data.join("lock").exists());
+}
+
+#[test]
+fn a_terminal_that_is_closed_ends_it_as_ctrl_c_does() {
+    let temporary = tempfile::tempdir().unwrap();
+    let (status, lines) = Up::start(temporary.path(), &["--no-browser"]).end_by(rustix::process::Signal::HUP);
+    assert_eq!(status.code(), Some(0), "{lines:?}");
+    assert_eq!(std::fs::read_dir(temporary.path()).unwrap().count(), 1, "its folder is left");
 }
 
 #[test]

@@ -65,12 +65,22 @@ impl ServerError {
 /// # Errors
 /// See [`ServerError`].
 pub fn run(config: Config) -> Result<(), ServerError> {
-    run_with(config, |_| Ok(()))
+    run_with(config, AtHangUp::Reload, |_| Ok(()))
+}
+
+/// What SIGHUP does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AtHangUp {
+    /// Has files read again, as of any service.
+    Reload,
+    /// Ends it as SIGTERM does, for what belongs to its terminal.
+    Stop,
 }
 
 /// As [`run`]; what `begin` makes once the server answers is kept until it is told to stop.
 pub(crate) fn run_with<T>(
     config: Config,
+    at_hang_up: AtHangUp,
     begin: impl FnOnce(&Server) -> Result<T, ServerError>,
 ) -> Result<(), ServerError> {
     log::install(&config)?;
@@ -81,20 +91,20 @@ pub(crate) fn run_with<T>(
         .max_blocking_threads(limits::BLOCKING_THREADS_MAX)
         .build()
         .map_err(|error| ServerError::System { what: "threads", reason: error.to_string() })?;
-    let result = runtime.block_on(run_until_signal(config, begin));
+    let result = runtime.block_on(run_until_signal(config, at_hang_up, begin));
     runtime.shutdown_timeout(limits::RUNTIME_STOP);
     result
 }
 
 async fn run_until_signal<T>(
     config: Config,
+    at_hang_up: AtHangUp,
     begin: impl FnOnce(&Server) -> Result<T, ServerError>,
 ) -> Result<(), ServerError> {
-    let mut signals = Signals::new()?;
-    let mut hang_up = config.scrape.is_some().then(HangUp::new).transpose()?;
+    let mut signals = Signals::new(at_hang_up)?;
     let running = tokio::select! {
         running = Server::start(config) => running?,
-        name = signals.next() => {
+        name = signals.stop() => {
             tracing::info!(signal = name, "stopped while starting");
             return Ok(());
         }
@@ -102,60 +112,71 @@ async fn run_until_signal<T>(
     let beside = begin(&running)?;
     let name = loop {
         tokio::select! {
-            name = signals.next() => break name,
-            () = HangUp::next(&mut hang_up) => running.reload().await,
+            heard = signals.next() => match heard {
+                Heard::Stop(name) => break name,
+                Heard::Reload => running.reload().await,
+            },
         }
     };
     drop(beside);
     tracing::info!(signal = name, "stopping: requests under way end first");
     tokio::select! {
         result = running.stop() => result,
-        name = signals.next() => {
+        name = signals.stop() => {
             tracing::warn!(signal = name, "stopping at once; what was acknowledged is on disk");
             Ok(())
         }
     }
 }
 
+/// Signals that are listened to, from the start to the end, so that none of them ends the process by itself.
 struct Signals {
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
+    hang_up: tokio::signal::unix::Signal,
+    at_hang_up: AtHangUp,
+}
+
+/// What a signal asks for.
+enum Heard {
+    /// The end; the name of the signal.
+    Stop(&'static str),
+    /// To read files again.
+    Reload,
 }
 
 impl Signals {
-    fn new() -> Result<Self, ServerError> {
+    fn new(at_hang_up: AtHangUp) -> Result<Self, ServerError> {
         let listen = |kind| {
             tokio::signal::unix::signal(kind)
                 .map_err(|error| ServerError::System { what: "signals", reason: error.to_string() })
         };
-        Ok(Self { interrupt: listen(SignalKind::interrupt())?, terminate: listen(SignalKind::terminate())? })
+        Ok(Self {
+            interrupt: listen(SignalKind::interrupt())?,
+            terminate: listen(SignalKind::terminate())?,
+            hang_up: listen(SignalKind::hangup())?,
+            at_hang_up,
+        })
     }
 
-    async fn next(&mut self) -> &'static str {
+    async fn next(&mut self) -> Heard {
+        tokio::select! {
+            _ = self.interrupt.recv() => Heard::Stop("SIGINT"),
+            _ = self.terminate.recv() => Heard::Stop("SIGTERM"),
+            _ = self.hang_up.recv() => match self.at_hang_up {
+                AtHangUp::Reload => Heard::Reload,
+                AtHangUp::Stop => Heard::Stop("SIGHUP"),
+            },
+        }
+    }
+
+    /// The next signal that asks for the end. A wish to read files again waits for [`Signals::next`]: while the log is
+    /// replayed, there is nobody to do it.
+    async fn stop(&mut self) -> &'static str {
         tokio::select! {
             _ = self.interrupt.recv() => "SIGINT",
             _ = self.terminate.recv() => "SIGTERM",
-        }
-    }
-}
-
-/// SIGHUP, which has files read again. Without such files it does what it always does: it ends the process.
-struct HangUp(tokio::signal::unix::Signal);
-
-impl HangUp {
-    fn new() -> Result<Self, ServerError> {
-        tokio::signal::unix::signal(SignalKind::hangup())
-            .map(Self)
-            .map_err(|error| ServerError::System { what: "signals", reason: error.to_string() })
-    }
-
-    async fn next(this: &mut Option<Self>) {
-        let heard = match this {
-            Some(Self(signal)) => signal.recv().await,
-            None => None,
-        };
-        if heard.is_none() {
-            std::future::pending::<()>().await;
+            _ = self.hang_up.recv(), if self.at_hang_up == AtHangUp::Stop => "SIGHUP",
         }
     }
 }
@@ -216,9 +237,11 @@ impl Server {
         Arc::clone(&self.state)
     }
 
-    /// Reads again what may change while the server runs: the file of `scrape_config`.
+    /// Reads again what may change while the server runs: the file of `scrape_config`. Without one it says so in the log.
     pub async fn reload(&self) {
-        self.scraping.reload().await;
+        if !self.scraping.reload().await {
+            tracing::info!("SIGHUP changes nothing: there is no scrape_config to read again");
+        }
     }
 
     /// Stops gracefully, see the module's header.

@@ -74,9 +74,9 @@ impl Scraping {
         Arc::new(Self { scraper, multi_tenant, state: Arc::clone(state) })
     }
 
-    /// Reads the file again. What cannot be used changes nothing.
-    pub(crate) async fn reload(&self) {
-        let Some((scraper, path)) = &self.scraper else { return };
+    /// Reads the file again and says whether there is one. What cannot be used changes nothing.
+    pub(crate) async fn reload(&self) -> bool {
+        let Some((scraper, path)) = &self.scraper else { return false };
         let (file, multi_tenant) = (path.clone(), self.multi_tenant);
         let read = tokio::task::spawn_blocking(move || ScrapeSettings::read(&file, multi_tenant)).await;
         match read.unwrap_or_else(|error| Err(error.to_string())) {
@@ -86,6 +86,7 @@ impl Scraping {
             }
             Err(error) => tracing::error!(error, "scrape_config is not used; scraping goes on as before"),
         }
+        true
     }
 
     /// Ends scrapes under way.

@@ -18,7 +18,8 @@ use tokio::task::JoinHandle;
 use crate::{
     Config, ServerError,
     demo::{self, Demo},
-    limits, run,
+    limits,
+    run::{self, AtHangUp},
     self_profile::Running,
 };
 
@@ -28,13 +29,13 @@ pub const DEMO_SERVICE: &str = "everflame-demo";
 /// Service of all other samples of this process.
 const OWN_SERVICE: &str = "everflame";
 
-/// Runs a server with sampler and demo until SIGINT or SIGTERM. `started` is told the address once requests are
+/// Runs a server with sampler and demo until SIGINT, SIGTERM or SIGHUP. `started` is told the address once requests are
 /// answered.
 ///
 /// # Errors
 /// See [`ServerError`].
 pub fn up(config: Config, started: impl FnOnce(&str)) -> Result<(), ServerError> {
-    run::run_with(config, |server| {
+    run::run_with(config, AtHangUp::Stop, |server| {
         let demo = Demo::start()
             .map_err(|error| ServerError::System { what: "the demo's thread", reason: error.to_string() })?;
         let sampler = AbortOnDrop(tokio::spawn(sample_for_ever(server.state())));

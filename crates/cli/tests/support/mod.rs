@@ -148,8 +148,26 @@ impl TestServer {
 
     /// Asks it to end (SIGTERM).
     pub fn terminate(&self) {
+        self.signal(rustix::process::Signal::TERM);
+    }
+
+    /// Has it read files again (SIGHUP).
+    pub fn hang_up(&self) {
+        self.signal(rustix::process::Signal::HUP);
+    }
+
+    fn signal(&self, signal: rustix::process::Signal) {
         let id = rustix::process::Pid::from_raw(i32::try_from(self.child.id()).unwrap()).unwrap();
-        rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+        rustix::process::kill_process(id, signal).unwrap();
+    }
+
+    /// Waits until it has said something on stderr.
+    pub fn wait_for_log(&self, words: &str) {
+        let begun = Instant::now();
+        while !self.log().contains(words) {
+            assert!(begun.elapsed() < PATIENCE, "{words:?} is not in the server's log:\n{}", self.log());
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// Asks it to end and waits.
