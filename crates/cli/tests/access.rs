@@ -72,6 +72,24 @@ fn with_a_secret_every_path_but_health_wants_it() {
 }
 
 #[test]
+fn a_hang_up_reads_the_secret_again_and_keeps_the_old_one_where_it_cannot() {
+    let file = secret_file();
+    let server = TestServer::start(&["--token-file", file.path().to_str().unwrap()]);
+    let ask = |secret: &str| {
+        server.call("GET", "/api/v1/services", &[("authorization", &format!("Bearer {secret}"))], None).status
+    };
+    std::fs::write(file.path(), "short").unwrap();
+    server.hang_up();
+    server.wait_for_log("token_file is not used; the secret stays as it was");
+    assert_eq!((ask(SECRET), ask("short")), (200, 401));
+    std::fs::write(file.path(), "another-secret-of-enough-bytes\n").unwrap();
+    server.hang_up();
+    server.wait_for_log("token_file is read again");
+    assert_eq!((ask(SECRET), ask("another-secret-of-enough-bytes")), (401, 200));
+    assert!(!server.log().contains("another-secret"), "the secret is in the log");
+}
+
+#[test]
 fn a_secret_makes_other_addresses_possible() {
     let file = secret_file();
     let server = TestServer::start(&["--listen", "0.0.0.0:0", "--token-file", file.path().to_str().unwrap()]);

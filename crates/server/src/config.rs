@@ -82,7 +82,7 @@ pub struct Config {
     /// Where to listen.
     pub listen: SocketAddr,
     /// The secret that requests must carry; `None` = no check.
-    pub token: Option<Token>,
+    pub token: Option<TokenFile>,
     /// Whether requests name their tenant.
     pub multi_tenant: bool,
     /// Most bytes of all blocks; 0 = no limit.
@@ -141,6 +141,22 @@ pub enum LogFormat {
     Text,
     /// One JSON object a line.
     Json,
+}
+
+/// A secret, with the file that it stands in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TokenFile {
+    /// Where it is read again.
+    pub(crate) path: PathBuf,
+    /// What stood there.
+    pub(crate) token: Token,
+}
+
+impl TokenFile {
+    /// Reads the file.
+    pub(crate) fn read(path: &Path) -> Result<Self, String> {
+        Ok(Self { path: path.to_owned(), token: Token::read(path)? })
+    }
 }
 
 /// A secret. Never shown, neither by `Debug` nor by `--check-config`.
@@ -317,7 +333,7 @@ impl Settings {
         let token = if token_file.as_os_str().is_empty() {
             None
         } else {
-            Some(Token::read(&token_file).map_err(|reason| self.value_error("token_file", reason))?)
+            Some(TokenFile::read(&token_file).map_err(|reason| self.value_error("token_file", reason))?)
         };
         let insecure_listen = self.read("insecure_listen", values::switch)?;
         if !listen.ip().is_loopback() && token.is_none() && !insecure_listen {

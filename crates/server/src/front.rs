@@ -4,6 +4,8 @@
 //! Plain calls instead of layers of a router: a router copies all its layers for each request. What a router does for
 //! `HEAD` is done here for what no route answers.
 
+use std::sync::Arc;
+
 use axum::{
     body::{Body, HttpBody as _},
     extract::Request,
@@ -12,7 +14,7 @@ use axum::{
 use http::{HeaderValue, Method, header};
 
 use crate::{
-    Token, auth,
+    auth::{self, Secret},
     door::Door,
     request_log,
     ui::{self, Ui},
@@ -21,7 +23,7 @@ use crate::{
 /// What the listener hands requests to.
 pub(crate) struct Front {
     pub ui: Ui,
-    pub token: Option<Token>,
+    pub secret: Option<Arc<Secret>>,
     pub door: Door,
 }
 
@@ -30,7 +32,7 @@ impl Front {
     pub(crate) async fn answer(&self, request: Request) -> Response {
         let is_head = request.method() == Method::HEAD;
         let pass = |request| self.door.answer(request);
-        let ask = |request| auth::require_token(self.token.as_ref(), request, pass);
+        let ask = |request| auth::require_token(self.secret.as_deref(), request, pass);
         let response = request_log::note(request, |request| ui::serve(&self.ui, request, ask)).await;
         if is_head { without_body(response) } else { response }
     }

@@ -29,7 +29,8 @@ mod up;
 
 pub use api::BuildInfo;
 pub use config::{
-    Config, ConfigError, ConnectionLimits, KEYS, Key, KeyKind, LogFormat, Settings, Token, key_named,
+    Config, ConfigError, ConnectionLimits, KEYS, Key, KeyKind, LogFormat, Settings, Token, TokenFile,
+    key_named,
 };
 pub use demo::SHARES as DEMO_SHARES;
 pub use listener::{ClientAddress, ListenerStats};

@@ -14,8 +14,8 @@ use store::{Store, StoreOptions, Tally};
 use tokio::{net::TcpListener, signal::unix::SignalKind, sync::watch, task::JoinHandle};
 
 use crate::{
-    Config, ConfigError, ListenerStats, door::Door, files, front::Front, limits, listener, log, own_metrics,
-    remote_write::RemoteWrite, rule_figures, scraping::Scraping, self_profile, ui::Ui,
+    Config, ConfigError, ListenerStats, auth::Secret, door::Door, files, front::Front, limits, listener, log,
+    own_metrics, remote_write::RemoteWrite, rule_figures, scraping::Scraping, self_profile, ui::Ui,
 };
 
 /// Why a server could not start or did not end well.
@@ -186,6 +186,7 @@ pub struct Server {
     address: SocketAddr,
     store: Arc<Store>,
     state: Arc<ApiState>,
+    secret: Option<Arc<Secret>>,
     scraping: Arc<Scraping>,
     remote_write: Option<RemoteWrite>,
     stop: watch::Sender<bool>,
@@ -213,7 +214,8 @@ impl Server {
         let address = listener.local_addr().map_err(listen_error)?;
         let stats = Arc::new(ListenerStats::default());
         let door = Door::default();
-        let front = Front { ui: Ui::new(&config.ui)?, token: config.token.clone(), door: door.clone() };
+        let secret = config.token.clone().map(Secret::new).map(Arc::new);
+        let front = Front { ui: Ui::new(&config.ui)?, secret: secret.clone(), door: door.clone() };
         let (stop, stopped) = watch::channel(false);
         let serving = tokio::spawn(listener::serve(
             listener,
@@ -223,7 +225,7 @@ impl Server {
             stopped,
             config.stop_timeout,
         ));
-        Ok(StartingServer { config, address, begun, door, stats, stop, serving })
+        Ok(StartingServer { config, address, begun, door, secret, stats, stop, serving })
     }
 
     /// Where it listens; the real port where 0 was asked for.
@@ -237,10 +239,17 @@ impl Server {
         Arc::clone(&self.state)
     }
 
-    /// Reads again what may change while the server runs: the file of `scrape_config`. Without one it says so in the log.
+    /// Reads again what may change while the server runs: the files of `token_file` and `scrape_config`. Where there is
+    /// neither, it says so in the log.
     pub async fn reload(&self) {
-        if !self.scraping.reload().await {
-            tracing::info!("SIGHUP changes nothing: there is no scrape_config to read again");
+        if let Some(secret) = &self.secret {
+            Arc::clone(secret).reload().await;
+        }
+        let scrapes = self.scraping.reload().await;
+        if self.secret.is_none() && !scrapes {
+            tracing::info!(
+                "SIGHUP changes nothing: there is no token_file and no scrape_config to read again"
+            );
         }
     }
 
@@ -274,6 +283,7 @@ pub struct StartingServer {
     address: SocketAddr,
     begun: Instant,
     door: Door,
+    secret: Option<Arc<Secret>>,
     stats: Arc<ListenerStats>,
     stop: watch::Sender<bool>,
     serving: JoinHandle<usize>,
@@ -291,7 +301,7 @@ impl StartingServer {
     /// # Errors
     /// When the data folder cannot be opened.
     pub async fn open(self) -> Result<Server, ServerError> {
-        let Self { config, address, begun, door, stats, stop, serving } = self;
+        let Self { config, address, begun, door, secret, stats, stop, serving } = self;
         let options = store_options(&config);
         // Replaying a log is work without a pause: on a thread of its own, so that probes are answered meanwhile.
         let runtime = tokio::runtime::Handle::current();
@@ -332,7 +342,7 @@ impl StartingServer {
             start_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
             "listening"
         );
-        Ok(Server { address, store, state, scraping, remote_write, stop, serving })
+        Ok(Server { address, store, state, secret, scraping, remote_write, stop, serving })
     }
 }
 

@@ -80,7 +80,7 @@ pub const KEYS: &[Key] = &[
         "token_file",
         KeyKind::Path,
         "",
-        "File with the secret that every request but health checks must carry (Bearer, or Basic as the password)",
+        "File with the secret that every request but health checks must carry (Bearer, or Basic as the password); read again at SIGHUP",
     ),
     key(
         "insecure_listen",
