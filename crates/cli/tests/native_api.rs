@@ -132,6 +132,37 @@ fn c020_a_text_dump_posted_as_pprof_is_named() {
 }
 
 #[test]
+fn folded_stacks_sent_as_pprof_are_told_the_way() {
+    let server = TestServer::start(&[]);
+    let stacks = b"main;work 7\nmain;idle 3\n";
+    let speedscope = br#"{"$schema": "x"}"#;
+    for (path, stacks_way, speedscope_way) in [
+        ("/api/v1/push?service=a", "need format=folded", "needs format=speedscope"),
+        (
+            "/api/0/profiles?service=a&type=cpu",
+            "/api/v1/push?service=NAME&format=folded",
+            "format=speedscope",
+        ),
+        ("/ingest?name=a&format=pprof", "with format=folded or without", "with format=speedscope"),
+    ] {
+        for body in [&stacks[..], &formats::gzip(stacks)] {
+            let reply = server.post(path, body);
+            assert!(
+                [400, 415].contains(&reply.status) && reply.text().contains(stacks_way),
+                "{path}: {reply:?}"
+            );
+        }
+        let reply = server.post(path, speedscope);
+        assert!(reply.text().contains(speedscope_way), "{path}: {reply:?}");
+        let reply = server.post(path, b"<html>no page of ours\n</html>\n");
+        assert!(reply.status >= 400 && !reply.text().contains("format="), "{path}: {reply:?}");
+    }
+    server.post("/ingest?name=a", stacks).expect(200);
+    server.post("/ingest?name=a&format=folded", stacks).expect(200);
+    server.post("/api/v1/push?service=a&format=folded", stacks).expect(200);
+}
+
+#[test]
 fn c034_cumulative_profiles_become_differences_where_the_client_says_so() {
     let server = TestServer::start(&[]);
     let now = now_nanos();

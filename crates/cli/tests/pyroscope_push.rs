@@ -161,6 +161,13 @@ fn c020_text_dump_posted_as_pprof() {
 }
 
 #[test]
+fn folded_stacks_posted_as_pprof_are_told_the_way() {
+    let server = TestServer::start(&[]);
+    let reply = push(&server, "a", &[], b"main;work 7\n").expect(400);
+    assert!(reply.text().contains("folded stacks are taken by POST /ingest?name=NAME"), "{reply:?}");
+}
+
+#[test]
 fn c021_pprof_uncompressed() {
     let server = TestServer::start(&[]);
     push(&server, "a", &[], &cpu().raw()).expect(200);

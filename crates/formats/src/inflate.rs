@@ -15,7 +15,7 @@ pub use gzip::gzip;
 use crate::{
     DecodeError, Limits,
     limits::KEPT_BYTES_MAX,
-    sniff::{GZIP_MAGIC, SniffedFormat, is_compressed, sniff},
+    sniff::{GZIP_MAGIC, SniffedFormat, is_compressed, lines_end_with_counts, sniff},
     work,
 };
 
@@ -151,6 +151,18 @@ fn read_all(decoder: &mut impl std::io::Read, room: &mut [u8]) -> std::io::Resul
 /// inflated, or is nothing known inside, is what it looks like from outside.
 #[must_use]
 pub fn sniff_inside(body: &[u8]) -> SniffedFormat {
+    inside(body).0
+}
+
+/// Whether a body is text whose first lines end with a count, as folded stacks do; compressed or not.
+#[must_use]
+pub fn looks_folded(body: &[u8]) -> bool {
+    let (format, head) = inside(body);
+    format == SniffedFormat::Text && lines_end_with_counts(if head.is_empty() { body } else { &head })
+}
+
+/// What a body is, and the first inflated bytes of a compressed one.
+fn inside(body: &[u8]) -> (SniffedFormat, Vec<u8>) {
     /// Inflated bytes that are looked at: enough for another layer's first block as well.
     const HEAD_BYTES: usize = 4 << 10;
     let mut head = Vec::new();
@@ -169,7 +181,7 @@ pub fn sniff_inside(body: &[u8]) -> SniffedFormat {
         }
         (format, head) = (inside, inflated);
     }
-    format
+    (format, head)
 }
 
 /// As many of the first bytes as a streaming decoder gives, at most `count`. Damage behind them is not seen.

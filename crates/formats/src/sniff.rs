@@ -58,6 +58,21 @@ pub(crate) fn is_compressed(bytes: &[u8]) -> bool {
     bytes.starts_with(&GZIP_MAGIC) || bytes.starts_with(&ZSTD_MAGIC)
 }
 
+/// Whether each of the first lines ends with a blank and a number, as those of folded stacks do. The last one may be cut.
+pub(crate) fn lines_end_with_counts(text: &[u8]) -> bool {
+    let window = &text[..text.len().min(LOOKED_AT)];
+    let mut lines: Vec<&[u8]> = window.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii_end).collect();
+    if lines.len() > 1 {
+        lines.pop();
+    }
+    let ends_with_count = |line: &&[u8]| {
+        let digits = line.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        digits > 0 && line[..line.len() - digits].last().is_some_and(u8::is_ascii_whitespace)
+    };
+    lines.retain(|line| !line.is_empty());
+    !lines.is_empty() && lines.iter().all(ends_with_count)
+}
+
 /// `goroutine 1 [running]:` (debug=2), `goroutine profile: total 12` and its sisters (debug=1), and thread dumps.
 fn is_go_text_dump(bytes: &[u8]) -> bool {
     let line_end =

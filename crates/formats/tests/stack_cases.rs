@@ -4,7 +4,9 @@
 
 mod support;
 
-use formats::{DecodeError, DecodeErrorKind, Decoder, Limits, Measure, SniffedFormat, gzip, sniff_inside};
+use formats::{
+    DecodeError, DecodeErrorKind, Decoder, Limits, Measure, SniffedFormat, gzip, looks_folded, sniff_inside,
+};
 use profile::AlteredReason;
 use support::*;
 use testkit::{Oracle, proto::Message};
@@ -131,6 +133,18 @@ fn compressed_text_is_told_from_a_compressed_profile() {
     // what is damaged, or nothing known, is left to the decoder
     assert_eq!(sniff_inside(&gzip(text)[..8]), SniffedFormat::Gzip);
     assert_eq!(sniff_inside(&gzip(&[0xf8, 0, 0xf8])), SniffedFormat::Gzip);
+}
+
+#[test]
+fn folded_stacks_are_told_from_other_text() {
+    let long = "main;a frame with blanks;b 10\r\n".repeat(100);
+    for stacks in ["main;a 3\nmain;b 4\n", "main 1", "\nmain\t1\n\n", &long] {
+        assert!(looks_folded(stacks.as_bytes()) && looks_folded(&gzip(stacks.as_bytes())), "{stacks:?}");
+    }
+    for other in ["", "\n", "hello world", "<html>\n1 2\n", "main;a\nmain;b\n", "a1\nb2\n", "{\"a\": 1"] {
+        assert!(!looks_folded(other.as_bytes()), "{other:?}");
+    }
+    assert!(!looks_folded(&small().encode_to_vec()));
 }
 
 /// Characters that are tags of a profile's fields as well: `java;…` begins like a comment, `2…` like a string.

@@ -387,7 +387,7 @@ fn decode_with(
                     Err(error) => break Some(Err(error)),
                 }
             }
-            Err(error) => break Some(Err(error.into())),
+            Err(error) => break Some(Err(with_way(error, request))),
             Ok(pushed) => break Some(pushed),
         }
     };
@@ -396,6 +396,17 @@ fn decode_with(
         state.keep_decoder(decoder);
     }
     pushed
+}
+
+/// The error, with how a body that is no pprof is sent by this API.
+fn with_way(error: DecodeError, request: &PushRequest) -> ApiError {
+    let is_other = matches!(request.format, BodyFormat::Pprof) && error.kind == DecodeErrorKind::Unsupported;
+    let mut error = ApiError::from(error);
+    if let Some(way) = is_other.then(|| text::way_of(request.api, &request.body)).flatten() {
+        error.message.push_str("; ");
+        error.message.push_str(way);
+    }
+    error
 }
 
 /// Makes the claim larger for another try; `false` when it has the whole limit already.

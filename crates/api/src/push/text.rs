@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use formats::{Measure, Scale, SpeedscopeUnit};
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::NameRule;
+use super::{Api, NameRule};
 use crate::ApiError;
 
 /// Formats whose bodies are stacks with one number each.
@@ -19,6 +19,32 @@ pub enum StackFormat {
     Trie,
     /// Pyroscope's tree.
     Tree,
+}
+
+/// How an API takes a body that was given to it as pprof and is folded stacks or a speedscope file; `None` for other bodies,
+/// and where nobody can send it otherwise.
+pub(super) fn way_of(api: Api, body: &[u8]) -> Option<&'static str> {
+    let is_json = formats::sniff_inside(body) == formats::SniffedFormat::Json;
+    if !is_json && !formats::looks_folded(body) {
+        return None;
+    }
+    match (api, is_json) {
+        (Api::Native, false) => Some("folded stacks need format=folded"),
+        (Api::Native, true) => Some("a speedscope file needs format=speedscope"),
+        (Api::Profefe, false) => {
+            Some("folded stacks are taken by POST /api/v1/push?service=NAME&format=folded")
+        }
+        (Api::Profefe, true) => {
+            Some("a speedscope file is taken by POST /api/v1/push?service=NAME&format=speedscope")
+        }
+        (Api::Ingest, false) => {
+            Some("folded stacks are taken as the whole body, with format=folded or without")
+        }
+        (Api::Ingest, true) => Some("a speedscope file is taken as the whole body, with format=speedscope"),
+        (Api::Push, false) => Some("folded stacks are taken by POST /ingest?name=NAME"),
+        (Api::Push, true) => Some("a speedscope file is taken by POST /ingest?name=NAME&format=speedscope"),
+        (Api::Scrape, _) => None,
+    }
 }
 
 /// Type and unit of a text profile's one column.
