@@ -193,10 +193,37 @@ fn refusals_are_sentences_that_say_what_to_do() {
     assert_eq!(push.code, Some(1));
     assert!(push.stderr.contains("bad.pb: "), "{push:?}");
     let file = file.to_str().unwrap();
-    let several = run(&[&["push", file, file, file, "--service", "a"], &at[..], &token[..]].concat());
-    assert!(several.stderr.contains("(0 sent before; 2 behind it not sent)"), "{several:?}");
+    let shut_out = run(&[&["push", file, file, file, "--service", "a"], &at[..]].concat());
+    assert!(shut_out.stderr.contains("(files sent: 0, refused: 0, not sent: 3)"), "{shut_out:?}");
     let targets = run(&[&["targets", "--job", "shop"], &at[..], &token[..]].concat());
     assert!(targets.stderr.contains("no job \"shop\" is scraped"), "{targets:?}");
+}
+
+#[test]
+fn a_refused_file_does_not_keep_the_others_from_being_sent() {
+    let server = TestServer::start(&[]);
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let (bad, good) = (file("bad", b"\x0a\xff\xff\xff\xff\xff"), file("good", STACKS.as_bytes()));
+    let (empty, better) = (file("empty", b""), file("better", b"main;better 5\n"));
+    let missing = folder.path().join("missing").to_str().unwrap().to_owned();
+    let push = ["push", &bad, &good, &missing, &empty, &better, "--service", "a", "--server", &server.url];
+    let mixed = run(&push);
+    assert_eq!(mixed.code, Some(1), "{mixed:?}");
+    for words in ["bad: ", "good: stored", "missing: No such file", "empty: ", "better: stored"] {
+        assert!(mixed.stderr.contains(words), "{words}: {mixed:?}");
+    }
+    assert!(mixed.stderr.ends_with("files refused: 3 of 5; the others are sent\n"), "{mixed:?}");
+    assert_eq!(server.get("/api/v1/top?type=samples").expect(200).json()["total"], 105);
+    let again = run(&[&push[..], &["--json"]].concat());
+    let answers: serde_json::Value = serde_json::from_str(&again.stdout).unwrap();
+    assert_eq!(answers.as_array().unwrap().len(), 5, "{answers}");
+    assert_eq!(answers[1]["profiles"][0]["name"], "process_cpu", "{answers}");
+    assert!(answers[2]["error"].as_str().unwrap().contains("No such file"), "{answers}");
 }
 
 /// A frame `java` at the root looks like the first field of a profile; async-profiler writes such files.

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use client::{ClientError, Question};
+use client::{Client, ClientError, Question};
 use profile::AlteredReason;
-use serde_json::json;
+use serde_json::{Value, json};
 use wire::{PushOutcome, PushReply};
 
 use crate::{
@@ -12,7 +12,7 @@ use crate::{
     output,
     progress::Progress,
     render::{one_line, write_line},
-    source::{FileFormat, ServerArguments, read_file},
+    source::{FileFormat, ServerArguments, read_file, shown},
 };
 
 /// Arguments of `push`.
@@ -22,7 +22,7 @@ use crate::{
 )]
 pub struct Arguments {
     /// Profile files: pprof (gzip, zstd or plain), folded stacks, speedscope, Go execution traces with --type trace; `-` = stdin;
-    /// the first one that is refused ends it
+    /// where one is refused, the others are sent all the same
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
     /// Value of the label service_name
@@ -50,14 +50,14 @@ pub struct Arguments {
     /// Samples per second of stacks with counts, to count time instead of samples
     #[arg(long, value_name = "N")]
     sample_rate: Option<u32>,
-    /// JSON: an array of answers, one per file
+    /// JSON: an array of answers, one per file; {"error": "why"} for a file that was not taken
     #[arg(long)]
     json: bool,
     #[command(flatten)]
     server: ServerArguments,
 }
 
-/// Sends all files; stops at the first that fails. Sending again adds nothing twice.
+/// Sends all files, those behind a refused one too. Sending again adds nothing twice.
 ///
 /// # Errors
 /// See [`Failure`].
@@ -69,33 +69,74 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let client = arguments.server.client()?;
     let progress = Progress::of_files("pushing", arguments.files.len());
-    let mut answers = Vec::new();
-    for (sent, path) in arguments.files.iter().enumerate() {
-        let body = read_file(path)?;
-        let reply = client.push(&question(arguments, &body), &body).map_err(|error| {
-            // The one that fails is not among them.
-            let rest = arguments.files.len() - sent - 1;
-            let left = if sent + rest > 0 {
-                format!(" ({sent} sent before; {rest} behind it not sent)")
-            } else {
-                String::new()
-            };
-            Failure::Failed(match error {
-                ClientError::Refused { ref message, .. } => format!("{}: {message}{left}", path.display()),
-                other => format!("{other}{left}"),
-            })
-        })?;
-        if !arguments.json {
-            tell(path, &reply, arguments.kind.is_none() && arguments.name.is_none());
+    let mut answers: Vec<Value> = Vec::new();
+    let mut refusals = Vec::new();
+    let mut stopped = None;
+    for path in &arguments.files {
+        match send(&client, arguments, path) {
+            Ok(reply) => {
+                if !arguments.json {
+                    tell(path, &reply, arguments.kind.is_none() && arguments.name.is_none());
+                }
+                answers.push(json!(reply));
+            }
+            Err(Unsent::File(reason)) => {
+                // A single file's is the last word below.
+                if arguments.files.len() > 1 {
+                    output::say(&reason);
+                }
+                answers.push(json!({ "error": reason }));
+                refusals.push(reason);
+            }
+            Err(Unsent::All(reason)) => {
+                stopped = Some(reason);
+                break;
+            }
         }
-        answers.push(reply);
         progress.step();
     }
     progress.finish();
-    if !arguments.json {
-        return Ok(());
+    if arguments.json {
+        output::write_data(None, |out| write_line(&json!(answers), out))?;
     }
-    output::write_data(None, |out| write_line(&json!(answers), out))
+    match ended(arguments.files.len(), answers.len() - refusals.len(), &refusals, stopped) {
+        Some(reason) => Err(Failure::Failed(reason)),
+        None => Ok(()),
+    }
+}
+
+/// Why a file was not sent.
+enum Unsent {
+    /// It cannot be read, or the server does not take it: others may be better.
+    File(String),
+    /// No file can be sent: there is no server, or it does not let us in.
+    All(String),
+}
+
+fn send(client: &Client, arguments: &Arguments, path: &Path) -> Result<PushReply, Unsent> {
+    let body = read_file(path).map_err(|failure| Unsent::File(failure.to_string()))?;
+    client.push(&question(arguments, &body), &body).map_err(|error| match error {
+        ClientError::Refused { message, retry, .. } => {
+            let again = retry.map(|seconds| format!("; try again in {seconds} s")).unwrap_or_default();
+            Unsent::File(format!("{}: {message}{again}", shown(path)))
+        }
+        other => Unsent::All(other.to_string()),
+    })
+}
+
+/// The last word of a push that did not send every file.
+fn ended(files: usize, sent: usize, refusals: &[String], stopped: Option<String>) -> Option<String> {
+    let refused = refusals.len();
+    match stopped {
+        Some(reason) if files == 1 => Some(reason),
+        Some(reason) => {
+            let unsent = files - sent - refused;
+            Some(format!("{reason} (files sent: {sent}, refused: {refused}, not sent: {unsent})"))
+        }
+        None if files == 1 => refusals.first().cloned(),
+        None if refused > 0 => Some(format!("files refused: {refused} of {files}; the others are sent")),
+        None => None,
+    }
 }
 
 fn question(arguments: &Arguments, body: &[u8]) -> Question {
@@ -144,6 +185,25 @@ fn tell(path: &Path, reply: &PushReply, is_guessed: bool) {
             ""
         };
         let stored = format!("{outcome} as {} {}{altered}{time}{doubt}", profile.name, profile.id);
-        output::say(&one_line(&format!("{}: {stored}", path.display())));
+        output::say(&one_line(&format!("{}: {stored}", shown(path))));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_word_counts_what_was_not_sent() {
+        let refused = ["a: bad".to_owned()];
+        let said = |files, sent, refusals: &[String], stopped: Option<&str>| {
+            ended(files, sent, refusals, stopped.map(str::to_owned))
+        };
+        assert_eq!(said(2, 2, &[], None), None);
+        assert_eq!(said(1, 0, &refused, None).unwrap(), "a: bad");
+        assert_eq!(said(3, 2, &refused, None).unwrap(), "files refused: 1 of 3; the others are sent");
+        assert_eq!(said(1, 0, &[], Some("no server")).unwrap(), "no server");
+        let expected = "no server (files sent: 2, refused: 1, not sent: 3)";
+        assert_eq!(said(6, 2, &refused, Some("no server")).unwrap(), expected);
     }
 }

@@ -112,7 +112,9 @@ fn read_at_most(reader: impl Read, limit: usize, stated: usize) -> io::Result<Op
     Ok((body.len() <= limit).then_some(body))
 }
 
-fn shown(path: &Path) -> String {
+/// A file for people.
+#[must_use]
+pub fn shown(path: &Path) -> String {
     if path == Path::new("-") { "stdin".to_owned() } else { path.display().to_string() }
 }
 

@@ -12,7 +12,7 @@ use std::{ffi::OsString, path::PathBuf};
 
 use query::{Aggregation, AnswerStats, CallersTable, DiffTree, FlameTree, NameMode, TopTable};
 
-pub use files::{FileFormat, read as read_file};
+pub use files::{FileFormat, read as read_file, shown};
 pub use local::Local;
 pub use server::{FROM_ALWAYS, Remote, ServerArguments, TO_ALWAYS, label_map};
 
