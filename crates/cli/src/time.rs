@@ -5,21 +5,50 @@ use profile::Timestamp;
 /// Reads one.
 ///
 /// # Errors
-/// A sentence with the forms that are known.
+/// A sentence with the forms that are known, and with what was most likely meant.
 pub fn instant(text: &str, now: Timestamp) -> Result<Timestamp, String> {
-    let wrong = || {
+    read(text, now).ok_or_else(|| {
+        let hint = meant(text, now).map(|hint| format!("; did you mean {hint}?")).unwrap_or_default();
         format!(
-            "{text:?} is no time: give 2026-01-31T14:00:00Z (RFC 3339), ms since 1970, or now-1h (ms, s, m, h, d, w)"
+            "is no time: give 2026-01-31T14:00:00Z (RFC 3339, +02:00 for another zone), ms since 1970, or now-1h (ms, s, m, h, \
+             d, w){hint}"
         )
-    };
+    })
+}
+
+/// The text of a flag, as it is passed on: a server knows the same words.
+///
+/// # Errors
+/// See [`instant`].
+pub fn flag(text: &str) -> Result<String, String> {
+    instant(text, Timestamp::now()).map(|_| text.to_owned())
+}
+
+fn read(text: &str, now: Timestamp) -> Option<Timestamp> {
     if let Some(rest) = text.strip_prefix("now") {
-        return relative(rest).and_then(|nanos| now.0.checked_add(nanos)).map(Timestamp).ok_or_else(wrong);
+        return relative(rest).and_then(|nanos| now.0.checked_add(nanos)).map(Timestamp);
     }
     if let Ok(millis) = text.parse::<i64>() {
-        return Timestamp::from_millis(millis).ok_or_else(wrong);
+        return Timestamp::from_millis(millis);
     }
-    let parsed: jiff::Timestamp = text.parse().map_err(|_| wrong())?;
-    i64::try_from(parsed.as_nanosecond()).map(Timestamp).map_err(|_| wrong())
+    let parsed: jiff::Timestamp = text.parse().ok()?;
+    i64::try_from(parsed.as_nanosecond()).map(Timestamp).ok()
+}
+
+/// The time that a text lacks little of: `-1h` and `1h` lack the `now`, a date lacks the time of the day, `14:00` lacks date and
+/// zone. Nothing is taken for it by itself: nobody knows here which day and whose clock is meant.
+fn meant(text: &str, now: Timestamp) -> Option<String> {
+    let text = if text == "yesterday" { "-1d" } else { text };
+    let today = self::text(now).chars().take_while(|one| *one != 'T').collect::<String>();
+    let fuller = [
+        format!("now{text}"),
+        format!("now-{text}"),
+        format!("{text}Z"),
+        format!("{text}T00:00:00Z"),
+        format!("{today}T{text}:00Z"),
+        format!("{today}T{text}Z"),
+    ];
+    fuller.into_iter().filter(|_| !text.is_empty()).find(|text| read(text, now).is_some())
 }
 
 /// What to say of a whole number that is so small as ms that seconds were most likely meant; `0` is the beginning of time.
@@ -102,8 +131,31 @@ mod tests {
         for bad in ["", "now-", "now-1", "now-1y", "now-9999999999w", "nowé1h", "yesterday"] {
             assert!(instant(bad, now).is_err(), "{bad}");
         }
+        assert_eq!(flag("now-1h").unwrap(), "now-1h");
         assert_eq!(text(now), "2027-01-15T08:00:00Z");
         assert_eq!(text(Timestamp(0)), "");
+    }
+
+    #[test]
+    fn what_lacks_little_of_a_time_is_told_the_rest() {
+        let now = Timestamp(1_800_000_000_000_000_000);
+        for (said, hint) in [
+            ("-1h", "now-1h"),
+            ("+5m", "now+5m"),
+            ("90s", "now-90s"),
+            ("yesterday", "now-1d"),
+            ("2026-01-31", "2026-01-31T00:00:00Z"),
+            ("2026-01-31T14:00:00", "2026-01-31T14:00:00Z"),
+            ("14:00", "2027-01-15T14:00:00Z"),
+            ("14:00:05", "2027-01-15T14:00:05Z"),
+        ] {
+            let refused = instant(said, now).unwrap_err();
+            assert!(refused.ends_with(&format!("; did you mean {hint}?")), "{said}: {refused}");
+        }
+        for other in ["", "soon", "25:00", "2026-02-30", "-1"] {
+            let said = instant(other, now).map_or_else(|refused| refused, |_| String::new());
+            assert!(!said.contains("did you mean"), "{other}: {said}");
+        }
     }
 
     #[test]

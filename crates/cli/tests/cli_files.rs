@@ -162,6 +162,34 @@ fn wrong_usage_ends_with_2_and_says_so_on_stderr() {
 }
 
 #[test]
+fn a_number_or_time_that_begins_with_a_dash_is_a_wrong_value_not_an_unknown_flag() {
+    let folder = Folder::new();
+    let file = folder.file("a", STACKS);
+    let number = "give a whole number that is not negative";
+    for (arguments, words) in [
+        (&["top", &file, "--limit", "-1"][..], number),
+        (&["profiles", &file, "-n", "-1"], number),
+        (&["callers", "main", &file, "--limit", "-1"], number),
+        (&["flame", &file, "--depth", "-1"], number),
+        (&["diff", &file, &file, "--width", "-1"], number),
+        (&["push", &file, "--service", "a", "--sample-rate", "-1"], number),
+        (&["explain", "--body", "-1"], number),
+        (&["top", &file, "--limit", "99999999999999999999"], "is too large"),
+        (&["top", &file, "--sample-index", "-1"], "no sample type \"-1\""),
+        (&["top", "cpu", "--from", "-1h"], "did you mean now-1h?"),
+        (&["diff", "cpu", "--left-from", "-1h"], "did you mean now-1h?"),
+        (&["push", &file, "--service", "a", "--time", "-1h"], "did you mean now-1h?"),
+        (&["top", "cpu", "--to", "yesterday"], "give 2026-01-31T14:00:00Z (RFC 3339"),
+        (&["server", "--flush-bytes", "-1"], "--flush-bytes: \"-1\" is no size"),
+        (&["server", "--retention", "-1d"], "--retention: \"-1d\" is no length of time"),
+    ] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains(words), "{arguments:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
 fn what_fails_ends_with_1_and_says_what_to_do() {
     let folder = Folder::new();
     let bad = folder.file("bad.pb", "\u{0}\u{1}\u{2}");

@@ -7,7 +7,7 @@ use crate::{
     source::{Source, SourceArguments},
 };
 
-use super::heading;
+use super::{count, heading};
 
 /// Arguments of `callers`.
 #[derive(Debug, clap::Args)]
@@ -18,7 +18,7 @@ pub struct Arguments {
     /// Name of the function, whole, as `everflame top` prints it
     function: String,
     /// Most rows of each side; 0 = all
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 20)]
+    #[arg(short = 'n', long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, default_value_t = 20)]
     limit: usize,
     /// JSON: {"unit","total","function","callers":[{"name","value"}],"callees":[…]}
     #[arg(long)]

@@ -13,9 +13,10 @@ use crate::{
         icicle_diff, one_line, svg_diff, value,
     },
     source::{Local, Named, Remote, ServerArguments, Source, Told, ValueArguments, named},
+    time,
 };
 
-use super::Format;
+use super::{Format, count};
 
 /// Arguments of `diff`.
 #[derive(Debug, clap::Args)]
@@ -30,10 +31,10 @@ pub struct Arguments {
     #[arg(value_name = "RIGHT")]
     right: Option<OsString>,
     /// First instant of the left side [default: --from]
-    #[arg(long, value_name = "TIME", help_heading = "Selection")]
+    #[arg(long, value_name = "TIME", value_parser = time::flag, allow_hyphen_values = true, help_heading = "Selection")]
     left_from: Option<String>,
     /// End of the left side, not included [default: --to]
-    #[arg(long, value_name = "TIME", help_heading = "Selection")]
+    #[arg(long, value_name = "TIME", value_parser = time::flag, allow_hyphen_values = true, help_heading = "Selection")]
     left_to: Option<String>,
     #[command(flatten)]
     values: ValueArguments,
@@ -46,16 +47,16 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "format", help_heading = "Output")]
     json: bool,
     /// Most functions in the terminal; 0 = all
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 20, help_heading = "Output")]
+    #[arg(short = 'n', long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, default_value_t = 20, help_heading = "Output")]
     limit: usize,
     /// Most rows of boxes; 0 = all [default: 24 in the terminal, else all]
-    #[arg(long, value_name = "N", help_heading = "Output")]
+    #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Output")]
     depth: Option<usize>,
     /// Most nodes; smaller ones are put together as "other"; 0 = all
-    #[arg(long, value_name = "N", help_heading = "Output")]
+    #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Output")]
     max_nodes: Option<usize>,
     /// Width of an SVG, pixels
-    #[arg(long, value_name = "PIXELS", default_value_t = 1200, help_heading = "Output")]
+    #[arg(long, value_name = "PIXELS", value_parser = count::<u32>, allow_negative_numbers = true, default_value_t = 1200, help_heading = "Output")]
     width: u32,
     #[command(flatten)]
     output: OutputArguments,

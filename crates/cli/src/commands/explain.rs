@@ -14,6 +14,8 @@ use crate::{
     time::{self, brief},
 };
 
+use super::count;
+
 /// Arguments of `explain`.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -24,7 +26,7 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     service: Option<String>,
     /// Fetch a body that is kept as an example, by the number that the table gives
-    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["service", "json"])]
+    #[arg(long, value_name = "NUMBER", value_parser = count::<u64>, allow_negative_numbers = true, conflicts_with_all = ["service", "json"])]
     body: Option<u64>,
     /// Where --body writes it; - is stdout
     #[arg(short, long, value_name = "FILE", requires = "body")]

@@ -11,7 +11,7 @@ use crate::{
     source::{Source, SourceArguments, Told},
 };
 
-use super::{Format, heading};
+use super::{Format, count, heading};
 
 /// Arguments of `flame`.
 #[derive(Debug, clap::Args)]
@@ -28,16 +28,16 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "format", help_heading = "Output")]
     json: bool,
     /// Most rows of boxes; 0 = all [default: 48 in the terminal, else all]
-    #[arg(long, value_name = "N", help_heading = "Output")]
+    #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Output")]
     depth: Option<usize>,
     /// Most nodes; smaller ones are put together as "other"; 0 = all [default: 8192, HTML 200000, all for folded stacks and for drawings of files]
-    #[arg(long, value_name = "N", help_heading = "Output")]
+    #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, help_heading = "Output")]
     max_nodes: Option<usize>,
     /// Paths listed below the boxes in the terminal
-    #[arg(long, value_name = "N", default_value_t = 10, help_heading = "Output")]
+    #[arg(long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, default_value_t = 10, help_heading = "Output")]
     paths: usize,
     /// Width of an SVG, pixels
-    #[arg(long, value_name = "PIXELS", default_value_t = 1200, help_heading = "Output")]
+    #[arg(long, value_name = "PIXELS", value_parser = count::<u32>, allow_negative_numbers = true, default_value_t = 1200, help_heading = "Output")]
     width: u32,
     #[command(flatten)]
     output: OutputArguments,

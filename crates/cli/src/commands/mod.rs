@@ -111,6 +111,14 @@ impl Command {
     }
 }
 
+/// A whole number of a flag.
+fn count<N: std::str::FromStr>(text: &str) -> Result<N, String> {
+    text.parse().map_err(|_| match text.parse::<u128>() {
+        Ok(_) => "is too large".to_owned(),
+        Err(_) => "give a whole number that is not negative".to_owned(),
+    })
+}
+
 /// Between the parts of a heading.
 const BETWEEN: &str = "  ·  ";
 

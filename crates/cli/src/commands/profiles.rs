@@ -12,6 +12,8 @@ use crate::{
     time,
 };
 
+use super::count;
+
 /// Arguments of `profiles`.
 #[derive(Debug, clap::Args)]
 #[command(
@@ -19,7 +21,7 @@ use crate::{
 )]
 pub struct Arguments {
     /// Most profiles, the newest are kept
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 100)]
+    #[arg(short = 'n', long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, default_value_t = 100)]
     limit: usize,
     /// JSON: an array of objects with id, name, types, labels, time, duration_nanos, samples, totals
     #[arg(long)]

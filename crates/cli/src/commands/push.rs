@@ -13,7 +13,10 @@ use crate::{
     progress::Progress,
     render::{one_line, write_line},
     source::{FileFormat, ServerArguments, read_file, shown},
+    time,
 };
+
+use super::count;
 
 /// Arguments of `push`.
 #[derive(Debug, clap::Args)]
@@ -42,13 +45,13 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     file_format: FileFormat,
     /// When it was taken, for profiles that do not say: RFC 3339, ms since 1970, or now-1h [default: now]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = time::flag, allow_hyphen_values = true)]
     time: Option<String>,
     /// How values relate along time
     #[arg(long, value_name = "HOW", value_parser = ["delta", "instant", "cumulative"])]
     temporality: Option<String>,
     /// Samples per second of stacks with counts, to count time instead of samples
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = count::<u32>, allow_negative_numbers = true)]
     sample_rate: Option<u32>,
     /// JSON: an array of answers, one per file; {"error": "why"} for a file that was not taken
     #[arg(long)]

@@ -60,6 +60,9 @@ impl clap::Args for Arguments {
                 KeyKind::Switch => {
                     argument.num_args(0..=1).require_equals(true).default_missing_value("true")
                 }
+                // So that `-1` and `-1d` are wrong values, not unknown flags.
+                KeyKind::Bytes | KeyKind::Count => argument.allow_negative_numbers(true),
+                KeyKind::Duration => argument.allow_hyphen_values(true),
                 _ => argument,
             })
         })

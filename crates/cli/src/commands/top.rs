@@ -7,7 +7,7 @@ use crate::{
     source::{Source, SourceArguments},
 };
 
-use super::heading;
+use super::{count, heading};
 
 /// Arguments of `top`.
 #[derive(Debug, clap::Args)]
@@ -16,7 +16,7 @@ use super::heading;
 )]
 pub struct Arguments {
     /// Most rows; 0 = all
-    #[arg(short = 'n', long, value_name = "N", default_value_t = 30)]
+    #[arg(short = 'n', long, value_name = "N", value_parser = count::<usize>, allow_negative_numbers = true, default_value_t = 30)]
     limit: usize,
     /// JSON: {"unit","total","rows":[{"name","self","total"}]}, whole numbers in the profile's own unit
     #[arg(long)]

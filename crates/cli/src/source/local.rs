@@ -234,7 +234,7 @@ fn range(values: &ValueArguments) -> Result<TimeRange, Failure> {
     let read = |name: &str, text: &Option<String>, open: Timestamp| match text {
         None => Ok(open),
         Some(text) => {
-            time::instant(text, now).map_err(|reason| Failure::Usage(format!("--{name}: {reason}")))
+            time::instant(text, now).map_err(|reason| Failure::Usage(format!("--{name}: {text:?} {reason}")))
         }
     };
     Ok(TimeRange {

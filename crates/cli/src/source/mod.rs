@@ -16,7 +16,7 @@ pub use files::{FileFormat, read as read_file, shown};
 pub use local::Local;
 pub use server::{FROM_ALWAYS, Remote, ServerArguments, TO_ALWAYS, label_map};
 
-use crate::failure::Failure;
+use crate::{failure::Failure, time};
 
 /// What is asked, as typed.
 #[derive(Clone, Debug, clap::Args)]
@@ -40,16 +40,22 @@ pub struct ValueArguments {
     #[arg(short = 't', long = "type", value_name = "TYPE")]
     pub profile_type: Option<String>,
     /// Sample type by name or position, as pprof has it [default: the profile's own default, else the last]
-    #[arg(long, value_name = "NAME|N", alias = "sample_index", conflicts_with = "profile_type")]
+    #[arg(
+        long,
+        value_name = "NAME|N",
+        alias = "sample_index",
+        conflicts_with = "profile_type",
+        allow_negative_numbers = true
+    )]
     pub sample_index: Option<String>,
     /// What files are, where their bytes do not say it
     #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
     pub file_format: FileFormat,
     /// First instant: RFC 3339, ms since 1970, or now-1h [default: everything]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = time::flag, allow_hyphen_values = true)]
     pub from: Option<String>,
     /// End, not included [default: now]
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = time::flag, allow_hyphen_values = true)]
     pub to: Option<String>,
     /// How states such as in-use memory are put together over time
     #[arg(long, value_enum, default_value_t, value_name = "HOW")]
