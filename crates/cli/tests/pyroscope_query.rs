@@ -363,6 +363,27 @@ fn c024_c040_wrong_encodings_and_bombs_have_their_statuses() {
     assert!(reply.text().contains("12") || reply.header("grpc-status") == Some("12"), "{reply:?}");
 }
 
+/// The library would take a list for a message with its fields in order.
+#[test]
+fn a_message_that_is_a_list_is_refused() {
+    let server = TestServer::start(&[]);
+    let json = [("content-type", "application/json")];
+    for path in [PUSH, "/querier.v1.QuerierService/ProfileTypes", "/settings.v1.SettingsService/Get"] {
+        for list in ["[]", " [[]]", "[1]"] {
+            let reply = server.call("POST", path, &json, Some(list.as_bytes())).expect(400);
+            assert_eq!(reply.json()["code"], "invalid_argument", "{path} {list}: {reply:?}");
+            assert!(reply.text().contains("an object such as {}, not a list"), "{path} {list}: {reply:?}");
+        }
+    }
+    let names = "/querier.v1.QuerierService/LabelNames";
+    server.call("POST", names, &json, Some(b"{}")).expect(200);
+    let packed = [json[0], ("content-encoding", "gzip")];
+    server.call("POST", names, &packed, Some(&formats::gzip(b"[]"))).expect(400);
+    let web = [("content-type", "application/grpc-web+json")];
+    let reply = server.call("POST", names, &web, Some(&frame(b"[]"))).expect(200);
+    assert!(reply.text().contains("not a list") || reply.header("grpc-status") == Some("3"), "{reply:?}");
+}
+
 #[test]
 fn select_series_sums_or_averages_the_profiles_of_a_step() {
     let server = filled();

@@ -1,9 +1,12 @@
-//! How much a JSON message of an RPC may make of itself in memory.
+//! How much a JSON message of an RPC may make of itself in memory, and that it is an object.
 //!
 //! The RPC library bounds the bytes of a message, and of binary ones what their elements take. A JSON one it decodes into
 //! elements first: `{"series":[{},{},…` of 64 MiB, 60 KB when compressed, took 2.5 GB. So the values of a JSON message are
 //! counted here before the library sees it, and what they take is claimed like any other memory (D19). Refuses with 413
 //! what has too many; what cannot be inflated goes on to the library, which says why.
+//!
+//! A list is refused with 400. The library takes one for a message with its fields in order, so that `[]` would be the empty
+//! message, which asks for everything.
 
 use axum::{
     body::{Body, Bytes},
@@ -25,6 +28,9 @@ enum Framing {
     Enveloped,
 }
 
+/// The encoding of what is not compressed.
+const IDENTITY: &str = "identity";
+
 /// Bytes before an enveloped message.
 const ENVELOPE_BYTES: usize = 5;
 
@@ -41,26 +47,34 @@ pub(super) async fn bounded<F: Future<Output = Response>>(
         return shape.render(ApiError::new(ErrorKind::Malformed, "body", "could not be read to its end"));
     };
     let body = body.to_bytes();
-    let (body, values) = match framing {
+    let (body, seen) = match framing {
         Framing::Enveloped => {
-            let values =
-                enveloped_values(&body, named(&parts.headers, &HeaderName::from_static("grpc-encoding")));
-            (body, values)
+            let seen = enveloped(&body, named(&parts.headers, &HeaderName::from_static("grpc-encoding")));
+            (body, seen)
         }
         Framing::Whole => {
-            let body = match inflated(named(&parts.headers, &header::CONTENT_ENCODING), &body) {
+            let encoding = named(&parts.headers, &header::CONTENT_ENCODING);
+            let is_plain = encoding == IDENTITY;
+            match inflated(encoding, &body) {
                 Some(inflated) => {
                     // The library gets what was counted, and need not inflate it again.
                     parts.headers.remove(header::CONTENT_ENCODING);
                     parts.headers.insert(header::CONTENT_LENGTH, HeaderValue::from(inflated.len()));
-                    inflated
+                    let seen = Seen::of(&inflated);
+                    (inflated, seen)
                 }
-                None => body,
-            };
-            let values = count_values(&body);
-            (body, values)
+                None => {
+                    let seen = Seen::of(&body);
+                    (body, Seen { has_list: seen.has_list && is_plain, ..seen })
+                }
+            }
         }
     };
+    if seen.has_list {
+        let message = "a message in JSON is an object such as {}, not a list";
+        return shape.render(ApiError::invalid("message", message));
+    }
+    let values = seen.values;
     if values > limits::JSON_VALUES_MAX {
         let limit = limits::JSON_VALUES_MAX;
         let message =
@@ -88,20 +102,39 @@ impl Framing {
 }
 
 fn named<'a>(headers: &'a HeaderMap, name: &HeaderName) -> &'a str {
-    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or("identity")
+    headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or(IDENTITY)
 }
 
 /// `None` where there is nothing to inflate, or it cannot be.
 fn inflated(encoding: &str, bytes: &Bytes) -> Option<Bytes> {
-    if encoding == "identity" {
+    if encoding == IDENTITY {
         return None;
     }
     CompressionRegistry::default().decompress_with_limit(encoding, bytes.clone(), limits::BODY_BYTES_MAX).ok()
 }
 
-/// Values of all messages of a body. What has no whole message behind its envelope is not counted: it is refused.
-fn enveloped_values(body: &Bytes, encoding: &str) -> usize {
-    let mut values = 0_usize;
+/// What is seen of messages before they are decoded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Seen {
+    /// See [`count_values`].
+    values: usize,
+    /// Whether one of them is a list.
+    has_list: bool,
+}
+
+impl Seen {
+    fn of(json: &[u8]) -> Self {
+        Self { values: count_values(json), has_list: json.trim_ascii_start().starts_with(b"[") }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self { values: self.values.saturating_add(other.values), has_list: self.has_list || other.has_list }
+    }
+}
+
+/// Of all messages of a body. What has no whole message behind its envelope is passed over: it is refused.
+fn enveloped(body: &Bytes, encoding: &str) -> Seen {
+    let mut seen = Seen::default();
     let mut rest = body.clone();
     while let Some(&[flags, a, b, c, d]) = rest.first_chunk::<ENVELOPE_BYTES>() {
         let length = usize::try_from(u32::from_be_bytes([a, b, c, d])).unwrap_or(usize::MAX);
@@ -112,9 +145,9 @@ fn enveloped_values(body: &Bytes, encoding: &str) -> usize {
         rest = rest.slice(ENVELOPE_BYTES + length..);
         let is_compressed = flags & 1 != 0;
         let message = if is_compressed { inflated(encoding, &message).unwrap_or_default() } else { message };
-        values = values.saturating_add(count_values(&message));
+        seen = seen.and(Seen::of(&message));
     }
-    values
+    seen
 }
 
 /// At least as many as a JSON text has values, whether or not it is one: each but the first stands behind a comma or is the
@@ -152,7 +185,7 @@ mod tests {
             let length = u32::try_from(message.len()).unwrap().to_be_bytes();
             [&[flags][..], &length, message].concat()
         };
-        let count = |body: Vec<u8>, encoding| enveloped_values(&body.into(), encoding);
+        let count = |body: Vec<u8>, encoding| enveloped(&body.into(), encoding).values;
         assert_eq!(count(envelope(0, b"[1,2]"), "identity"), 3);
         assert_eq!(count([envelope(0, b"[1,2]"), envelope(0, b"{}")].concat(), "identity"), 5);
         let zstd = zstd::bulk::compress(b"[1,2,3]", 1).unwrap();
@@ -162,6 +195,21 @@ mod tests {
         cut.pop();
         assert_eq!(count(cut, "identity"), 0);
         assert_eq!(count(vec![0, 0], "identity"), 0);
+    }
+
+    #[test]
+    fn a_list_is_no_message() {
+        let envelope = |message: &[u8]| [&[0, 0, 0, 0, 2][..], message].concat();
+        let has_list = |messages: &[&[u8]]| {
+            let body: Vec<u8> = messages.iter().flat_map(|message| envelope(message)).collect();
+            enveloped(&body.into(), "identity").has_list
+        };
+        assert!(has_list(&[b"[]"]) && has_list(&[b"{}", b"[]"]));
+        assert!(!has_list(&[b"{}", b"{}"]) && !has_list(&[]));
+        assert!(Seen::of(b" \r\n\t[[]]").has_list);
+        for other in ["", "{}", " {\"a\":[]}", "\"[\""] {
+            assert!(!Seen::of(other.as_bytes()).has_list, "{other}");
+        }
     }
 
     #[test]
