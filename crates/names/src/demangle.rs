@@ -1,18 +1,21 @@
-//! Undoing the name mangling of Rust and C++, within a budget: mangled names come from anyone, and a short one can stand
-//! for a text of any length.
+//! Undoing the name mangling of Rust and C++, within a budget: mangled names come from anyone, a short one can stand for a
+//! text of any length, and of a bad one a parser that tries one rule after the other may not see the end (R1, C062). What
+//! is beyond the budget stays mangled.
 
-use std::fmt::{self, Write};
+use std::{
+    fmt::{self, Write},
+    num::NonZeroU32,
+};
 
 use cpp_demangle::{DemangleOptions, ParseOptions, Symbol};
 
-/// Bytes of a mangled name that are read; longer ones stay as they are.
-const MANGLED_BYTES_MAX: usize = 16 << 10;
-
-/// Bytes of a demangled name; where more would come out, the mangled name stays.
-const DEMANGLED_BYTES_MAX: usize = 64 << 10;
-
-/// Nesting of a mangled C++ name that is followed; bounds the stack that parsing and printing use.
-const RECURSION_MAX: u32 = 96;
+use crate::{
+    limits::{
+        DEMANGLED_BYTES_MAX, DEMANGLED_BYTES_MIN, DEMANGLED_BYTES_PER_BYTE, MANGLED_BYTES_MAX,
+        PARSE_STEPS_MAX, PARSE_STEPS_MIN, PARSE_STEPS_PER_BYTE, PRINT_STEPS_PER_BYTE, RECURSION_MAX,
+    },
+    work,
+};
 
 /// Cuts `.llvm.1234`, which the optimiser adds to names that it moves between modules and which changes with every
 /// build.
@@ -44,9 +47,11 @@ fn rust(name: &str) -> Option<String> {
     if is_old && !has_rust_hash(name) {
         return None;
     }
-    let mut out = Bounded(String::new());
-    write!(out, "{demangled:#}").ok()?;
-    Some(out.0)
+    let mut out = Bounded::of(name);
+    let result = write!(out, "{demangled:#}");
+    work::count(out.writes);
+    result.ok()?;
+    Some(out.text)
 }
 
 /// `17h` and sixteen hexadecimal digits before the closing `E`.
@@ -60,23 +65,49 @@ fn has_rust_hash(name: &str) -> bool {
 
 fn cpp(name: &str) -> Option<String> {
     let name = if name.starts_with("__Z") { &name[1..] } else { name };
-    let options = ParseOptions::default().recursion_limit(RECURSION_MAX);
-    let symbol = Symbol::new_with_options(name, &options).ok()?;
-    let options = DemangleOptions::default().no_return_type().recursion_limit(RECURSION_MAX);
-    let mut out = Bounded(String::new());
-    symbol.structured_demangle(&mut out, &options).ok()?;
-    Some(out.0)
+    let steps_max = (PARSE_STEPS_PER_BYTE * name.len() + PARSE_STEPS_MIN).min(PARSE_STEPS_MAX);
+    let options = ParseOptions::default().recursion_limit(RECURSION_MAX).work_limit(positive(steps_max));
+    let (symbol, steps) = Symbol::new_counted(name, &options);
+    work::count(steps as usize);
+    let symbol = symbol.ok()?;
+    let mut out = Bounded::of(name);
+    let options = DemangleOptions::default()
+        .no_return_type()
+        .recursion_limit(RECURSION_MAX)
+        .work_limit(positive(PRINT_STEPS_PER_BYTE * out.bytes_max));
+    let (result, steps) = symbol.structured_demangle_counted(&mut out, &options);
+    work::count(steps as usize);
+    result.ok()?;
+    Some(out.text)
 }
 
-/// A text that refuses to grow beyond [`DEMANGLED_BYTES_MAX`].
-struct Bounded(String);
+/// A limit as the demangler wants it; none of ours is zero or that large.
+fn positive(limit: usize) -> NonZeroU32 {
+    u32::try_from(limit).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MIN)
+}
+
+/// A text that refuses to grow beyond what is in proportion to its mangled name, and to be written to more often than that.
+struct Bounded {
+    text: String,
+    bytes_max: usize,
+    /// Also of nothing, because a name may refer to nothing any number of times.
+    writes: usize,
+}
+
+impl Bounded {
+    fn of(mangled: &str) -> Self {
+        let bytes_max = DEMANGLED_BYTES_PER_BYTE * mangled.len() + DEMANGLED_BYTES_MIN;
+        Self { text: String::new(), bytes_max: bytes_max.min(DEMANGLED_BYTES_MAX), writes: 0 }
+    }
+}
 
 impl Write for Bounded {
     fn write_str(&mut self, part: &str) -> fmt::Result {
-        if self.0.len() + part.len() > DEMANGLED_BYTES_MAX {
+        self.writes += 1;
+        if self.text.len() + part.len() > self.bytes_max || self.writes > self.bytes_max {
             return Err(fmt::Error);
         }
-        self.0.push_str(part);
+        self.text.push_str(part);
         Ok(())
     }
 }
@@ -125,5 +156,31 @@ mod tests {
         assert!(demangle(&bomb).is_none_or(|text| text.len() <= DEMANGLED_BYTES_MAX));
         assert_eq!(demangle(&format!("_Z{}", "P".repeat(100_000))), None);
         assert_eq!(demangle(&format!("_Z1f{}i", "P".repeat(10_000))), None);
+    }
+
+    /// Names that are parsed twice as long with every token: without a limit, none of them is ever done with.
+    #[test]
+    fn names_that_double_the_work_stay_mangled() {
+        for (start, token) in [
+            ("_Z1fIX", "na"),
+            ("_Z1fIX", "nanw"),
+            ("_Z1f", "StI"),
+            ("_Z1f", "StIL"),
+            ("_Z1f", "trStUl"),
+            ("_Z1fI", "LDTna"),
+            ("_ZN1a", "S_I"),
+            ("_Z1f", "cvKZ"),
+        ] {
+            for count in [12, 24, 30, 45, 100, 1_000] {
+                assert_eq!(demangle(&format!("{start}{}", token.repeat(count))), None, "{start} {token}");
+            }
+        }
+    }
+
+    /// What compilers write is far from the limits.
+    #[test]
+    fn names_of_real_programs_are_demangled() {
+        let name = "_ZSt4swapIiENSt9enable_ifIXsr6__and_ISt6__not_ISt15__is_tuple_likeIT_EESt21is_move_constructibleIS3_ESt18is_move_assignableIS3_EEE5valueEvE4typeERS3_SC_";
+        assert_eq!(demangle(name).as_deref(), Some("std::swap<int>(int&, int&)"));
     }
 }

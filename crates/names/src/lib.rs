@@ -14,14 +14,17 @@
 mod demangle;
 mod generated;
 mod kind;
+mod limits;
 mod package;
 mod prune;
+mod work;
 
 use std::borrow::Cow;
 
 pub use kind::{FrameKind, frame_kind};
 pub use package::{package_of, stable_hash};
 pub use prune::{FramePruner, PatternError, pprof_simplified};
+pub use work::take_work;
 
 /// Number of the rule set; caches of display names are keyed by it.
 pub const RULES_VERSION: u32 = 1;

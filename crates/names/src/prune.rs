@@ -8,8 +8,7 @@ use std::borrow::Cow;
 
 use regex::{Regex, RegexBuilder};
 
-/// Bytes that a compiled pattern may take: profiles bring their own patterns, so they are input like any other.
-const PATTERN_BYTES_MAX: usize = 1 << 20;
+use crate::limits::PATTERN_BYTES_MAX;
 
 /// Names with brackets that do not begin an argument list.
 const RESERVED: [&str; 2] = ["(anonymous namespace)", "operator()"];

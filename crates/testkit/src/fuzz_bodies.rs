@@ -16,6 +16,13 @@ const STEPS_PER_BYTE: u64 = 24;
 /// Steps that even an empty body may take.
 const STEPS_MIN: u64 = 4096;
 
+/// Steps that undoing a mangled name may take per byte: rules tried, and for each of the bytes that it may stand for the
+/// parts walked and texts written, as Rust and as C++.
+const NAME_STEPS_PER_BYTE: u64 = 32 + 64 * 6;
+
+/// Steps that even the shortest name may take.
+const NAME_STEPS_MIN: u64 = 16 << 10;
+
 /// Limits under which bodies are fuzzed: small, so that the limits themselves are met.
 #[must_use]
 pub fn fuzz_limits() -> Limits {
@@ -157,6 +164,25 @@ fn assert_stacks(profile: &profile::Profile<'_>, limits: &Limits) {
         assert!(sample.values[0] > 0 && sample.stack.len() <= limits.stack_depth_max);
     }
     let _ = Plain::of(profile);
+}
+
+/// A function's name, and the system's name where there is none: what is shown of it, and everything that is guessed from
+/// it. Says whether it was mangled.
+pub fn fuzz_name(bytes: &[u8]) -> bool {
+    let raw = String::from_utf8_lossy(bytes);
+    let _ = names::take_work();
+    let shown = names::display_name(&raw, "");
+    let (steps, limit) = (names::take_work(), NAME_STEPS_PER_BYTE * raw.len() as u64 + NAME_STEPS_MIN);
+    assert!(steps <= limit, "{steps} steps for {} bytes (at most {limit})", raw.len());
+    assert_eq!(shown, names::display_name("", &raw));
+    assert_eq!(shown.is_none(), raw.is_empty());
+    let shown = shown.unwrap_or_default();
+    assert!(shown.len() <= raw.len().max(64 << 10));
+    let _ = (names::package_of(&shown, ""), names::frame_kind(&shown, &raw), names::pprof_simplified(&raw));
+    if let Ok(pruner) = names::FramePruner::new(&raw, "") {
+        let _ = pruner.drops(&raw);
+    }
+    shown.contains("::") && !raw.contains("::")
 }
 
 /// Opens the bytes as a block and reads everything that it offers. Errors are answers; a panic is a bug.

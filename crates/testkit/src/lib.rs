@@ -29,7 +29,8 @@ pub use flame_reader::{FlameDump, FrameDump, NodeDump, RestDump, read_flame};
 pub use fleet::{Fleet, FleetOptions, FleetProfile};
 pub use forgetful::ForgetfulDisk;
 pub use fuzz_bodies::{
-    fuzz_block, fuzz_folded, fuzz_inflate, fuzz_limits, fuzz_pprof, fuzz_speedscope, fuzz_tree, fuzz_trie,
+    fuzz_block, fuzz_folded, fuzz_inflate, fuzz_limits, fuzz_name, fuzz_pprof, fuzz_speedscope, fuzz_tree,
+    fuzz_trie,
 };
 pub use fuzz_catalogue::fuzz_catalogue;
 pub use fuzz_log::{FuzzedLog, fuzz_log, sealed_records};
