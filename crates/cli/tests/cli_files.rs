@@ -190,6 +190,17 @@ fn a_number_or_time_that_begins_with_a_dash_is_a_wrong_value_not_an_unknown_flag
 }
 
 #[test]
+fn a_file_that_is_not_there_beside_one_that_is_gets_named() {
+    let folder = Folder::new();
+    let file = folder.file("a", STACKS);
+    for arguments in [["top", &file, "nowhere"], ["diff", &file, "nowhere"], ["diff", "nowhere", &file]] {
+        let output = run(&arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("nowhere is no file"), "{arguments:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
 fn what_fails_ends_with_1_and_says_what_to_do() {
     let folder = Folder::new();
     let bad = folder.file("bad.pb", "\u{0}\u{1}\u{2}");

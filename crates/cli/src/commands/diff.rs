@@ -118,13 +118,11 @@ fn open(arguments: &Arguments) -> Result<Source, Failure> {
             let to = arguments.left_to.clone().or_else(|| arguments.values.to.clone());
             Ok(Source::Remote(remote.with_left_range(from, to)))
         }
-        (Named::Files(_), Some(Named::Selector(_))) | (Named::Selector(_), Some(Named::Files(_))) => {
-            Err(Failure::Usage(
-                "one side is a file and the other a selector; fetch the selector's profile first: \
-                 everflame pprof SELECTOR -o FILE"
-                    .into(),
-            ))
-        }
+        (Named::Files(_), Some(Named::Selector(selector)))
+        | (Named::Selector(selector), Some(Named::Files(_))) => Err(Failure::Usage(format!(
+            "one side is a file, and {selector} is no file but a selector; fetch the selector's profile first: \
+             everflame pprof SELECTOR -o FILE"
+        ))),
     }
 }
 
