@@ -5,6 +5,7 @@
 //!
 //! Not here: anything that a server answers (`api`), and how profiles are read and merged (`formats`, `query`).
 
+mod alike;
 mod allocator;
 mod commands;
 mod failure;

@@ -201,6 +201,25 @@ fn a_file_that_is_not_there_beside_one_that_is_gets_named() {
 }
 
 #[test]
+fn a_range_that_a_file_is_outside_of_is_told() {
+    let folder = Folder::new();
+    let cpu = fixture("go-hot/cpu.pb.gz");
+    let merged = folder.0.path().join("merged").to_str().unwrap().to_owned();
+    let range = ["--from", "2001-01-01T00:00:00Z", "--to", "2001-01-02T00:00:00Z"];
+    for command in [&["top", &cpu][..], &["flame", &cpu], &["pprof", &cpu, "-o", &merged]] {
+        let output = run(&[command, &range[..]].concat());
+        assert_eq!(output.status.code(), Some(0), "{command:?}: {}", stderr(&output));
+        assert!(
+            stderr(&output).contains("the file's newest profile is of 20"),
+            "{command:?}: {}",
+            stderr(&output)
+        );
+    }
+    let timeless = run(&[&["top", &folder.file("a", STACKS)], &range[..]].concat());
+    assert!(stderr(&timeless).contains("the file states no time"), "{}", stderr(&timeless));
+}
+
+#[test]
 fn what_fails_ends_with_1_and_says_what_to_do() {
     let folder = Folder::new();
     let bad = folder.file("bad.pb", "\u{0}\u{1}\u{2}");

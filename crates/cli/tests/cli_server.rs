@@ -311,6 +311,71 @@ fn a_server_with_tenants_and_addresses_that_are_none_are_told_apart() {
     }
 }
 
+/// Each time one more line, on stderr, with what to ask instead.
+#[test]
+fn an_empty_answer_says_what_is_not_there() {
+    let server = TestServer::start(&[]);
+    let at = ["--server", &server.url];
+    let ask = |arguments: &[&str]| done(&[arguments, &at[..]].concat());
+    let empty = ask(&["top", "cpu"]).stderr;
+    assert!(empty.contains("the server has no profile at all; everflame push sends one"), "{empty}");
+    let push = |service: &str, age: i64, label: &str| {
+        let body = Body::cpu(now_nanos() - age * 3_600_000_000_000).sample("main;work", &[1, 10]).gzip();
+        server.post(&format!("/api/v1/push?service={service}&labels={label}"), &body).expect(200);
+    };
+    push("api", 5, "env%3Dprod");
+    push("cart", 0, "pod%3Dc-1");
+    for (arguments, words) in [
+        (&["top", "cpu{service=\"api\"}"][..], "no profile has a label service: did you mean service_name?"),
+        (&["flame", "cpu{nix=\"api\"}"], "no profile has a label nix: there are env, pod, service_name"),
+        (&["top", "cpu{service_name=\"apu\"}"], "no profile has service_name=\"apu\": did you mean api?"),
+        (&["top", "cpu{env=~\"dev.*\"}"], "no value of env fits \"dev.*\": there are prod"),
+        (&["top", "api"], "ask for '{service_name=\"api\"}'"),
+        (&["top", "{service_name=\"api\",pod=\"c-1\"}"], "no profile has them all; everflame series lists"),
+        (
+            &["top", "heap{env=\"prod\"}", "--from", "now-1h"],
+            "there is no \"heap\" at any time; there are process_cpu:cpu",
+        ),
+        (
+            &["top", "--type", "heap", "{env=\"prod\"}", "--from", "now-1h"],
+            "there is no \"heap\" at any time",
+        ),
+        (
+            &["top", "cpu{env=\"prod\"}", "--from", "now-9h", "--to", "now-8h"],
+            "what matches is later than this range",
+        ),
+        (&["top", "cpu", "--span-id", "0000000000000001"], "none that the ids choose"),
+        (&["diff", "cpu{service=\"api\"}", "cpu"], "left side: no profile has a label service: did you mean"),
+        (
+            &["diff", "cpu", "cpu{env=\"prdo\"}"],
+            "right side: no profile has env=\"prdo\": did you mean prod?",
+        ),
+        (&["diff", "cpu{env=\"prod\"}", "--left-from", "now-1h"], "; --left-from 20"),
+    ] {
+        let found = ask(arguments);
+        assert!(found.stderr.contains(words), "{arguments:?}: {found:?}");
+    }
+    // What is proposed finds it, and the answer itself is none the worse.
+    let range = ["top", "cpu{env=\"prod\"}", "--json", "--from"];
+    let outside = ask(&[&range[..], &["now-1h"]].concat());
+    assert_eq!(outside.stdout, "{\"rows\":[],\"total\":0,\"unit\":\"\"}\n");
+    let (_, from) = outside.stderr.split_once("; --from ").unwrap();
+    let from = from.split(' ').next().unwrap();
+    assert_eq!(document(&[&range[..], &[from], &at[..]].concat())["total"], 10);
+    // Nothing is said where there is something.
+    assert_eq!(ask(&["top", "cpu{env=\"prod\"}"]).stderr, "");
+
+    let callers = |function: &str, selector: &str| run(&[&["callers", function, selector], &at[..]].concat());
+    let nothing = callers("work", "cpu{service=\"api\"}");
+    assert_eq!(nothing.code, Some(1), "{nothing:?}");
+    assert!(nothing.stderr.contains("did you mean service_name?"), "{nothing:?}");
+    let unknown = callers("quick", "cpu");
+    assert!(unknown.stderr.contains("has no function \"quick\"; everflame top lists"), "{unknown:?}");
+    let short = callers("wor", "cpu");
+    assert_eq!(short.code, Some(1), "{short:?}");
+    assert!(short.stderr.contains("has no function \"wor\"; did you mean work?"), "{short:?}");
+}
+
 #[test]
 fn an_empty_listing_says_so() {
     let server = TestServer::start(&[]);
@@ -319,10 +384,14 @@ fn an_empty_listing_says_so() {
     done(&[&["push", &cpu, "--service", "a", "--type", "cpu"], &at[..]].concat());
     let nobody = "cpu{service_name=\"nobody\"}";
     for (arguments, word) in [
-        (&["labels", nobody][..], "everflame series lists"),
-        (&["labels", "--values", "nix"][..], "no label \"nix\""),
-        (&["series", nobody][..], "no profile is in this selection"),
-        (&["profiles", nobody][..], "everflame series lists"),
+        (&["labels", nobody][..], "no profile has service_name=\"nobody\": there are a\n"),
+        (
+            &["labels", "--values", "nix"][..],
+            "no label \"nix\" is in this selection and range: there are service_name\n",
+        ),
+        (&["labels", "--values", "service"][..], "did you mean service_name?"),
+        (&["series", nobody][..], "no profile has service_name=\"nobody\": there are a\n"),
+        (&["profiles", nobody][..], "no profile has service_name=\"nobody\": there are a\n"),
     ] {
         let empty = done(&[arguments, &at[..]].concat());
         assert!(empty.stdout.is_empty() && empty.stderr.contains(word), "{arguments:?}: {empty:?}");

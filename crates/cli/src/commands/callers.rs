@@ -1,6 +1,7 @@
 //! `everflame callers`: who calls a function, and whom it calls.
 
 use crate::{
+    alike,
     failure::Failure,
     output::{self, OutputArguments},
     render::{TableOptions, callers_json, callers_table},
@@ -38,14 +39,16 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let told = source.callers(&arguments.function)?;
     let table = &told.data;
     if table.function.total == 0 && table.callers.is_empty() && table.callees.is_empty() {
-        return Err(Failure::Failed(format!(
-            "{} has no function {:?}; everflame top lists the names",
-            source.title(),
-            arguments.function
-        )));
+        let (title, function) = (source.title(), &arguments.function);
+        if told.stats.profiles == 0 {
+            super::tell(&source, &told.stats);
+            return Err(Failure::Failed(format!("{title} has no profile, so no function {function:?}")));
+        }
+        let meant = meant(&source, function)?;
+        return Err(Failure::Failed(format!("{title} has no function {function:?}; {meant}")));
     }
     let file = arguments.output.output.as_deref();
-    super::tell(&told.stats);
+    super::tell(&source, &told.stats);
     if arguments.json {
         return output::write_data(file, |out| callers_json(&told.data, out));
     }
@@ -56,4 +59,17 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     let head = heading(&source.title(), told.data.total, &told.data.unit, &told.stats);
     output::write_text(file, &format!("{head}\n\n{}", callers_table(&told.data, &options)))
+}
+
+/// Functions that may be meant by a name that none has, or where the names are.
+fn meant(source: &Source, function: &str) -> Result<String, Failure> {
+    /// Names are long.
+    const NAMES_MAX: usize = 3;
+    let (told, _) = source.top(0)?;
+    let mut names = alike::alike(function, told.data.rows.iter().map(|row| row.name.as_str()));
+    names.truncate(NAMES_MAX);
+    Ok(match names.as_slice() {
+        [] => "everflame top lists the names".to_owned(),
+        names => format!("did you mean {}?", alike::list(names)),
+    })
 }

@@ -83,13 +83,24 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     // The table of the terminal counts functions, so nothing is cut for it.
     let default = if format == Format::Terminal { 0 } else { format.nodes_default() };
     let told = source.diff(arguments.max_nodes.unwrap_or(default))?;
-    super::tell(&told.stats);
+    super::tell_notices(&told.stats);
+    tell_empty_sides(&source, &told.data);
     if let Source::Remote(remote) = &source
         && let Some(said) = remote.unequal_ranges(Timestamp::now())
     {
         output::say(&said);
     }
     draw(arguments, format, &source.title(), &told)
+}
+
+/// Says why a side has nothing, on stderr.
+fn tell_empty_sides(source: &Source, tree: &DiffTree) {
+    let totals = tree.nodes.first().map_or([0, 0], |root| [root.left_total, root.right_total]);
+    for (side, (total, name)) in totals.into_iter().zip(["left", "right"]).enumerate() {
+        if let Some(why) = (total == 0).then(|| source.why_nothing(side)).flatten() {
+            output::say(&one_line(&format!("{name} side: {why}")));
+        }
+    }
 }
 
 fn open(arguments: &Arguments) -> Result<Source, Failure> {

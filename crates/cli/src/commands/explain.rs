@@ -7,6 +7,7 @@ use profile::Timestamp;
 use wire::{ClientItem, ExplainItem, ExplainReply, ServiceItem};
 
 use crate::{
+    alike,
     failure::Failure,
     output,
     render::{one_line, write_line},
@@ -81,9 +82,6 @@ fn failed(error: ClientError) -> Failure {
     Failure::Failed(error.to_string())
 }
 
-/// Services that are named where the one that is asked for is not there.
-const NAMES_MAX: usize = 10;
-
 /// What is kept of a service, or which services there are instead, those with a name like it first.
 fn kept_lines(asked: &str, services: &[ServiceItem], now: Timestamp) -> Vec<String> {
     if let Some(ServiceItem { profiles, types, last, .. }) = services.iter().find(|one| one.name == asked) {
@@ -102,20 +100,9 @@ fn kept_lines(asked: &str, services: &[ServiceItem], now: Timestamp) -> Vec<Stri
     }
     let mut lines = vec![format!("service {asked}: nothing is kept under this name")];
     if !services.is_empty() {
-        let plain = |name: &str| -> String {
-            name.chars().filter(|one| one.is_alphanumeric()).flat_map(char::to_lowercase).collect()
-        };
-        let asked = plain(asked);
-        let is_alike = |name: &str| {
-            let name = plain(name);
-            !asked.is_empty() && !name.is_empty() && (name.contains(&asked) || asked.contains(&name))
-        };
         let mut names: Vec<&str> = services.iter().map(|one| one.name.as_str()).collect();
-        names.sort_by_key(|name| !is_alike(name));
-        let shown = names.iter().take(NAMES_MAX).copied().collect::<Vec<_>>().join(", ");
-        let more = names.len().saturating_sub(NAMES_MAX);
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        lines.push(format!("  services that are there: {shown}{more}"));
+        names.sort_by_key(|name| !alike::is_alike(asked, name));
+        lines.push(format!("  services that are there: {}", alike::list(&names)));
     }
     lines.push(String::new());
     lines

@@ -64,7 +64,7 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     let default = if is_drawing && matches!(source, Source::Local(_)) { 0 } else { format.nodes_default() };
     let nodes_max = arguments.max_nodes.unwrap_or(default);
     let told = source.flame(nodes_max)?;
-    super::tell(&told.stats);
+    super::tell(&source, &told.stats);
     draw(arguments, format, &source.title(), &told)
 }
 

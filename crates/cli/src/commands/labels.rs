@@ -48,16 +48,19 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     };
     if texts.is_empty() {
         match (&arguments.values, &source) {
-            (None, Source::Remote(_)) => super::tell_nothing(),
+            (None, Source::Remote(_)) => super::tell_empty(&source),
             (None, Source::Local(_)) => {
                 output::say("no sample has a label; a file has no labels beside those of its samples")
             }
             (Some(name), Source::Local(_)) => {
                 output::say(&one_line(&format!("no sample has a label {name:?}")))
             }
-            (Some(name), Source::Remote(_)) => output::say(&one_line(&format!(
-                "no label {name:?} is in this selection and range; everflame labels lists what there is"
-            ))),
+            (Some(name), Source::Remote(remote)) => match remote.labels_instead(name) {
+                Some(instead) => output::say(&one_line(&format!(
+                    "no label {name:?} is in this selection and range: {instead}"
+                ))),
+                None => super::tell_empty(&source),
+            },
         }
     }
     output::write_data(None, |out| {

@@ -27,6 +27,7 @@ use crate::{
     failure::Failure,
     output,
     render::{one_line, value},
+    source::Source,
 };
 
 /// Everflame, a continuous profiler: keeps profiles, finds them again, and shows where time and memory go.
@@ -189,19 +190,38 @@ fn heading(title: &str, total: i64, unit: &str, stats: &AnswerStats) -> String {
     parts.join(BETWEEN)
 }
 
-/// Says what an answer lacks, on stderr.
-fn tell(stats: &AnswerStats) {
-    for notice in &stats.notices {
-        output::say(&one_line(notice));
+/// Says what an answer lacks, on stderr, and why where it is empty.
+fn tell(source: &Source, stats: &AnswerStats) {
+    tell_notices(stats);
+    if stats.profiles > 0 {
+        return;
     }
-    if stats.profiles == 0 && stats.notices.is_empty() {
-        tell_nothing();
+    match source.why_nothing(0) {
+        Some(why) => output::say(&one_line(&why)),
+        None if stats.notices.is_empty() => output::say(NOTHING),
+        None => {}
     }
 }
 
-/// Says that a selection is empty, on stderr.
-fn tell_nothing() {
-    output::say("no profile is in this selection and range; everflame series lists what there is");
+/// Says what the answer itself says it lacks, on stderr.
+fn tell_notices(stats: &AnswerStats) {
+    for notice in &stats.notices {
+        output::say(&one_line(notice));
+    }
+}
+
+/// Of a selection that is empty for no reason that is known.
+const NOTHING: &str = "no profile is in this selection and range; everflame series lists what there is";
+
+/// Says that a listing is empty, and why, on stderr.
+fn tell_empty(source: &Source) {
+    match source.why_nothing(0) {
+        Some(why) => {
+            output::say("no profile is in this selection and range");
+            output::say(&one_line(&why));
+        }
+        None => output::say(NOTHING),
+    }
 }
 
 #[cfg(test)]

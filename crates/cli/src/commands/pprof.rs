@@ -36,10 +36,14 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
     }
     let source = Source::open(&arguments.source)?;
     let body = match (&source, &arguments.id) {
-        (Source::Local(local), None) => formats::gzip(&local.pprof()?),
+        (Source::Local(local), None) => {
+            let told = local.pprof()?;
+            super::tell(&source, &told.stats);
+            formats::gzip(&told.data)
+        }
         (Source::Remote(remote), None) => {
             let told = remote.pprof()?;
-            super::tell(&told.stats);
+            super::tell(&source, &told.stats);
             told.data
         }
         (Source::Remote(remote), Some(id)) => remote.profile_pprof(id)?.body,

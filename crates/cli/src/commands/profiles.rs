@@ -35,20 +35,20 @@ pub struct Arguments {
 /// # Errors
 /// See [`Failure`].
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let (profiles, attachments, left_out): (Vec<ProfileItem>, Vec<AttachmentItem>, u64) =
-        match Source::open(&arguments.source)? {
-            Source::Local(local) => {
-                let told = local.profiles(arguments.limit)?;
-                let left_out = told.stats.profiles.saturating_sub(told.data.len() as u64);
-                (told.data.into_iter().map(item).collect(), Vec::new(), left_out)
-            }
-            Source::Remote(remote) => {
-                let reply = remote.profiles(arguments.limit)?;
-                (reply.profiles, reply.attachments, reply.left_out)
-            }
-        };
+    let source = Source::open(&arguments.source)?;
+    let (profiles, attachments, left_out): (Vec<ProfileItem>, Vec<AttachmentItem>, u64) = match &source {
+        Source::Local(local) => {
+            let told = local.profiles(arguments.limit)?;
+            let left_out = told.stats.profiles.saturating_sub(told.data.len() as u64);
+            (told.data.into_iter().map(item).collect(), Vec::new(), left_out)
+        }
+        Source::Remote(remote) => {
+            let reply = remote.profiles(arguments.limit)?;
+            (reply.profiles, reply.attachments, reply.left_out)
+        }
+    };
     if profiles.is_empty() && attachments.is_empty() {
-        super::tell_nothing();
+        super::tell_empty(&source);
     }
     if left_out > 0 {
         let text =

@@ -33,13 +33,17 @@ pub struct Arguments {
 /// # Errors
 /// See [`Failure`].
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
-    let series: Vec<BTreeMap<String, String>> = match Source::open(&arguments.source)? {
+    let source = Source::open(&arguments.source)?;
+    let series: Vec<BTreeMap<String, String>> = match &source {
         Source::Local(local) => local.series(&arguments.by)?.data.iter().map(label_map).collect(),
         Source::Remote(remote) => remote.series(&arguments.by)?,
     };
     if series.is_empty() {
         // Not "everflame series lists what there is", as the other commands say.
         output::say("no profile is in this selection and range");
+        if let Some(why) = source.why_nothing(0) {
+            output::say(&one_line(&why));
+        }
     }
     output::write_data(None, |out| {
         if arguments.json {

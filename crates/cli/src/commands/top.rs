@@ -39,12 +39,13 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         }
         None => {
             let source = Source::open(&arguments.source)?;
-            (source.title(), source.top(arguments.limit)?)
+            let found = source.top(arguments.limit)?;
+            super::tell(&source, &found.0.stats);
+            (source.title(), found)
         }
     };
     let file = arguments.output.output.as_deref();
     if arguments.json {
-        super::tell(&told.stats);
         return output::write_data(file, |out| top_json(&told.data, arguments.limit, out));
     }
     let options = TableOptions {
@@ -53,6 +54,5 @@ pub fn run(arguments: &Arguments) -> Result<(), Failure> {
         palette: arguments.output.palette(),
     };
     let head = heading(&title, told.data.total, &told.data.unit, &told.stats);
-    super::tell(&told.stats);
     output::write_text(file, &format!("{head}\n{}", top_table(&told.data, rows_all, &options)))
 }

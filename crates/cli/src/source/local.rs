@@ -71,6 +71,24 @@ impl Local {
         &self.title
     }
 
+    /// See [`super::Source::why_nothing`].
+    #[must_use]
+    pub fn why_nothing(&self, side: usize) -> Option<String> {
+        let asked = self.selections.get(side).or(self.selections.first())?;
+        if asked.range == TimeRange::ALL {
+            return None;
+        }
+        let always =
+            Selection { range: TimeRange::ALL, profile_type: TypeSelector::Default, ..asked.clone() };
+        let newest = self.engine.profiles(&always, 1, &Control::default()).ok()?.data.pop()?;
+        Some(match time::text(newest.time) {
+            text if text.is_empty() => "the file states no time; leave --from and --to out".to_owned(),
+            text => {
+                format!("the file's newest profile is of {text}; leave --from and --to out, or give others")
+            }
+        })
+    }
+
     fn ask<T>(
         &self,
         ask: impl FnOnce(&Engine, &[Selection], &Control) -> Result<Answer<T>, QueryError>,
@@ -119,13 +137,12 @@ impl Local {
     ///
     /// # Errors
     /// See [`Local::flame`].
-    pub fn pprof(&self) -> Result<Vec<u8>, Failure> {
+    pub fn pprof(&self) -> Result<Told<Vec<u8>>, Failure> {
         let all = self.any_type();
         self.ask(|engine, _, control| {
             let data = engine.pprof(&all, control)?;
             Ok(Answer { data: data.data, stats: data.stats })
         })
-        .map(|told| told.data)
     }
 
     /// Names of the labels of samples.

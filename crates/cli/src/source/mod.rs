@@ -5,6 +5,7 @@
 
 mod files;
 mod local;
+mod nothing;
 mod quick;
 mod server;
 
@@ -207,6 +208,16 @@ impl Source {
         match self {
             Self::Local(local) => local.title().to_owned(),
             Self::Remote(remote) => remote.title(),
+        }
+    }
+
+    /// Why an answer of one side (0 = left, or the only one) is empty, for people; `None` where nothing better is known than
+    /// that it is.
+    #[must_use]
+    pub fn why_nothing(&self, side: usize) -> Option<String> {
+        match self {
+            Self::Local(local) => local.why_nothing(side),
+            Self::Remote(remote) => remote.why_nothing(side),
         }
     }
 

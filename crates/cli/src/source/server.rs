@@ -8,8 +8,8 @@ use query::{
     AnswerStats, CallersTable, DiffNode, DiffTree, FlameNode, FlameTree, FunctionSide, TopRow, TopTable,
 };
 
-use super::{Told, ValueArguments};
-use crate::{failure::Failure, output, time};
+use super::{Told, ValueArguments, nothing::Nothing};
+use crate::{alike, failure::Failure, output, time};
 
 /// Which server is asked.
 #[derive(Clone, Debug, Default, clap::Args)]
@@ -207,6 +207,34 @@ impl Remote {
             .into_iter()
             .filter(|(_, ids)| !ids.is_empty())
             .fold(question, |question, (name, ids)| question.with(name, ids.join(",")))
+    }
+
+    /// See [`super::Source::why_nothing`].
+    #[must_use]
+    pub fn why_nothing(&self, side: usize) -> Option<String> {
+        let values = &self.values;
+        let own = (values.from.clone(), values.to.clone());
+        let left = self.left_range.as_ref().filter(|_| side == 0);
+        let (from, to) = left.unwrap_or(&own);
+        Nothing {
+            client: &self.client,
+            selector: self.selectors.get(side).map_or(self.selector(), String::as_str),
+            profile_type: values.wanted_type(),
+            from: from.as_deref(),
+            from_flag: if left.is_some() { "--left-from" } else { "--from" },
+            to: to.as_deref(),
+            has_ids: [&values.profile_ids, &values.span_ids, &values.trace_ids]
+                .iter()
+                .any(|ids| !ids.is_empty()),
+        }
+        .reason()
+    }
+
+    /// Names that there are instead of a label that the selection does not have.
+    #[must_use]
+    pub fn labels_instead(&self, name: &str) -> Option<String> {
+        let names = self.label_names().ok().filter(|names| !names.is_empty())?;
+        Some(alike::instead(name, names.iter().map(String::as_str)))
     }
 
     /// See [`super::Source::flame`]; so for all below.

@@ -71,6 +71,12 @@ impl Selector {
         self
     }
 
+    /// The matchers alone, of any profile type.
+    #[must_use]
+    pub fn without_profile_type(self) -> Self {
+        Self { profile_type: None, ..self }
+    }
+
     /// Adds `name="value"`.
     #[must_use]
     pub fn with_equal(mut self, name: &str, value: &str) -> Self {
