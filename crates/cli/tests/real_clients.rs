@@ -18,7 +18,8 @@ use std::{
 
 use pyroscope::*;
 use serde_json::Value;
-use support::{TestServer, encoded, repository_file};
+use support::{TestServer, encoded, now_nanos, repository_file};
+use testkit::proto::{Function, Line, Location, Message as _, Profile, Sample, ValueType};
 
 /// Everything since long before any fixture was recorded.
 const SINCE: &str = "from=2020-01-01T00:00:00Z";
@@ -113,6 +114,49 @@ fn curl_as_profefes_cron_job_and_go_tool_pprof() {
     let failed = go().args(["tool", "pprof", "-top", &missing]).output().unwrap();
     assert!(!failed.status.success());
     assert!(String::from_utf8_lossy(&failed.stderr).contains("nonsense"), "{failed:?}");
+}
+
+/// Views by line show the lines that ran, 37 and 41, and not 10 and 12, where the function begins; all others have one
+/// function of it, though the file grew between the two profiles.
+#[test]
+fn c015_pprof_line_not_startline() {
+    let server = TestServer::start(&[]);
+    for (start_line, line) in [(10, 37_i64), (12, 41)] {
+        let strings = ["", "cpu", "nanoseconds", "leaf", "leaf.go"];
+        let ran = Location {
+            id: 1,
+            address: 0x1000 + line.unsigned_abs(),
+            line: vec![Line { function_id: 1, line, column: 0 }],
+            ..Location::default()
+        };
+        let body = Profile {
+            sample_type: vec![ValueType { r#type: 1, unit: 2 }],
+            period_type: Some(ValueType { r#type: 1, unit: 2 }),
+            sample: vec![Sample { location_id: vec![1], value: vec![line * 1_000_000], label: vec![] }],
+            location: vec![ran],
+            function: vec![Function { id: 1, name: 3, filename: 4, start_line, ..Function::default() }],
+            string_table: strings.iter().map(|text| text.as_bytes().to_vec()).collect(),
+            time_nanos: now_nanos() - line * 1_000_000_000,
+            ..Profile::default()
+        };
+        server.post("/api/0/profiles?service=lines&type=cpu", &body.encode_to_vec()).expect(200);
+    }
+    let url = format!("{}/pprof/lines/debug/pprof/profile", server.url);
+    let view = |options: &[&str]| {
+        let shown = go().args(["tool", "pprof", "-symbolize=none"]).args(options).arg(&url).output().unwrap();
+        let shown = succeeded(&shown);
+        let rows = shown.lines().filter(|row| row.contains("leaf")).map(|row| {
+            let words: Vec<&str> = row.split_whitespace().collect();
+            format!("{} {}", words[0], words[5..].join(" "))
+        });
+        rows.collect::<Vec<_>>()
+    };
+    assert_eq!(view(&["-top", "-lines"]), ["41ms leaf leaf.go:41", "37ms leaf leaf.go:37"]);
+    assert_eq!(view(&["-top"]), ["78ms leaf"]);
+    let top = server.get("/api/v1/top?type=cpu").expect(200).json();
+    let rows: Vec<_> =
+        top["rows"].as_array().unwrap().iter().map(|row| (&row["name"], &row["self"])).collect();
+    assert_eq!(rows, [(&"leaf".into(), &78_000_000.into())]);
 }
 
 /// The first row below the heading of `go tool pprof -top`.
