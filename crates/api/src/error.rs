@@ -141,6 +141,12 @@ impl ApiError {
         Self::new(ErrorKind::Invalid, field, message)
     }
 
+    /// An id of a span or trace that is all zeros (400): that means none (W3C Trace Context), so it must not choose what has
+    /// none. `span_id=""` in a selector does.
+    pub(crate) fn no_id(field: &str) -> Self {
+        Self::invalid(field, "an id of zeros alone is no id")
+    }
+
     /// Something that is not there (404).
     pub fn not_found(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::NotFound, "", message)

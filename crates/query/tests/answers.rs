@@ -105,6 +105,9 @@ fn spans_and_traces_choose_rows() {
     assert_eq!(total(SpanFilter::Traces(vec![[9; 16]])), "total 0 3");
     assert_eq!(total(SpanFilter::Spans(vec![[7; 8]])), "total 0 0");
     assert_eq!(flame_lines(&engine, &select("{span_id=\"0202020202020202\"}"))[0], "total 0 2");
+    // No id has the empty text, and no text of zeros.
+    assert_eq!(flame_lines(&engine, &select("{span_id=\"\"}"))[0], "total 0 8");
+    assert_eq!(flame_lines(&engine, &select("{span_id=\"0000000000000000\"}"))[0], "total 0 0");
     let selection = Selection { spans: SpanFilter::Traces(vec![[9; 16]]), ..select("{}") };
     let timeline = engine.timeline(&selection, steps(0, 10, 10), &[], &control()).unwrap().data;
     assert_eq!(timeline.series[0].total, 3);

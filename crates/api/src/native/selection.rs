@@ -116,7 +116,8 @@ fn hexadecimal<const N: usize>(
         .map(|text| {
             let wrong =
                 || ApiError::invalid(name, format!("{:?} is not {} hexadecimal digits", cut(text), 2 * N));
-            read(text).ok_or_else(wrong)
+            let id = read(text).ok_or_else(wrong)?;
+            if id == [0; N] { Err(ApiError::no_id(name)) } else { Ok(id) }
         })
         .collect::<Result<Vec<_>, _>>()?;
     not_too_many(name, values)
@@ -163,5 +164,16 @@ mod tests {
         for bad in ["1", "00112233445566fg", "é0112233445566f"] {
             assert_eq!(read(bad).unwrap_err().status(), 400, "{bad}");
         }
+    }
+
+    #[test]
+    fn ids_of_zeros_alone_are_refused() {
+        let (span, trace) = ("0".repeat(16), "0".repeat(32));
+        for (name, text) in [("span_id", &span), ("trace_id", &trace)] {
+            let error = spans(&Parameters::of(&[(name, text)])).unwrap_err();
+            assert_eq!((error.status().as_u16(), error.field.as_str()), (400, name));
+        }
+        let among_others = format!("00112233445566ff,{span}");
+        assert_eq!(spans(&Parameters::of(&[("span_id", &among_others)])).unwrap_err().field, "span_id");
     }
 }

@@ -156,10 +156,11 @@ fn hex_ids<const N: usize>(field: &str, texts: &[String]) -> Result<Vec<[u8; N]>
     texts
         .iter()
         .map(|text| {
-            hex_id(text).ok_or_else(|| {
+            let id = hex_id(text).ok_or_else(|| {
                 let shown: String = text.chars().take(64).collect();
                 ApiError::invalid(field, format!("{shown:?} is not {} hexadecimal digits", 2 * N))
-            })
+            })?;
+            if id == [0; N] { Err(ApiError::no_id(field)) } else { Ok(id) }
         })
         .collect()
 }
@@ -217,5 +218,8 @@ mod tests {
         assert!(span_filter(&span, &trace).is_err());
         assert!(span_filter(&trace, &[]).is_err());
         assert!(span_filter(&["00000000000000fé".to_owned()], &[]).is_err());
+        let zeros = |digits| ["f".repeat(digits), "0".repeat(digits)];
+        assert_eq!(span_filter(&zeros(16), &[]).unwrap_err().field, "span_selector");
+        assert_eq!(span_filter(&[], &zeros(32)).unwrap_err().field, "trace_id_selector");
     }
 }
