@@ -11,7 +11,7 @@ use crate::{
     disk::Disk,
     generation::Generation,
     limits::DIGEST_MEMORY,
-    log::{LOG_FOLDER, LogDamage, LogFile, LogItem, file_name, generation_of, read_log},
+    log::{LOG_FOLDER, LogDamage, LogFile, LogItem, check_name, file_name, generation_of, read_log},
     object::DurableLocal,
     partition::{Damaged, Partition, Replayed, decode_head},
     recent::RecentDigests,
@@ -79,6 +79,7 @@ pub(crate) async fn recover(
         };
         recovered.next_generation = recovered.next_generation.max(number + 1);
         let name = file_name(number);
+        check_name(&**disk, number).map_err(|error| failed(&name, error))?;
         if catalogue.is_generation_done(number) {
             disk.remove(&name).map_err(|error| failed(&name, error))?;
             continue;

@@ -50,6 +50,14 @@ fn frames(bytes: &[u8]) -> Vec<usize> {
     starts
 }
 
+/// The same file as another generation would have it.
+fn of_generation(generation: u64, mut bytes: Vec<u8>) -> Vec<u8> {
+    bytes[12..20].copy_from_slice(&generation.to_le_bytes());
+    let checksum = crc32c::crc32c(&bytes[..FILE_HEADER - 4]);
+    bytes[FILE_HEADER - 4..FILE_HEADER].copy_from_slice(&checksum.to_le_bytes());
+    bytes
+}
+
 /// A fresh disk with a log of these bytes.
 async fn with_log(name: &str, bytes: &[u8]) -> (ForgetfulDisk, Arc<Store>) {
     let disk = ForgetfulDisk::new();
@@ -147,7 +155,7 @@ async fn c105_damage_in_one_log_file_leaves_the_later_ones_alone() {
         use store::disk::Disk as _;
         both.create_folder("log").unwrap();
         both.create(&log_name(&disk)).unwrap().append(&bytes).unwrap();
-        let later_log = read(&later_disk, &log_name(&later_disk));
+        let later_log = of_generation(1, read(&later_disk, &log_name(&later_disk)));
         both.create("log/00000000000000000001.log").unwrap().append(&later_log).unwrap();
     }
     let store = open(&both).await;
@@ -234,6 +242,41 @@ async fn a_log_of_another_version_stops_the_start_and_is_left_alone() {
     let error = Store::open_on(Arc::new(disk.clone()), options()).await.err().unwrap().to_string();
     assert!(error.contains(name) && error.contains("version 1"), "{error}");
     assert_eq!(read(&disk, name), bytes);
+}
+
+#[tokio::test]
+async fn a_log_under_another_number_stops_the_start_and_is_left_alone() {
+    use store::disk::Disk as _;
+    let (disk, all) = written(3).await;
+    let name = log_name(&disk);
+    let bytes = read(&disk, &name);
+    let put = |name: &str, bytes: &[u8]| {
+        let mut file = disk.create(name).unwrap();
+        file.append(bytes).unwrap();
+        file.sync_data().unwrap();
+        disk.sync_dir("log").unwrap();
+    };
+    let later = "log/00000000000000000077.log";
+    put(later, &bytes);
+    let refusal = async || Store::open_on(Arc::new(disk.clone()), options()).await.err().unwrap().to_string();
+    let error = refusal().await;
+    assert!(error.contains(later) && error.contains(&format!("was written as {name}")), "{error}");
+    assert_eq!(read(&disk, later), bytes);
+    disk.remove(later).unwrap();
+    let store = open(&disk).await;
+    assert_eq!((content(&store), store.recovery().records), (all.clone(), 3));
+    store.flush().await.unwrap();
+    store.close().await.unwrap();
+    drop(store);
+    // Under the number of a generation that is done it would be removed, and may be the only copy of what it holds.
+    let renamed = of_generation(5, bytes);
+    put(&name, &renamed);
+    let error = refusal().await;
+    assert!(error.contains(&format!("{name}: was written as log/00000000000000000005.log")), "{error}");
+    assert_eq!(read(&disk, &name), renamed);
+    disk.remove(&name).unwrap();
+    let store = open(&disk).await;
+    assert_eq!(content(&store), all);
 }
 
 #[tokio::test]

@@ -73,6 +73,11 @@ pub(super) fn read_file_header(bytes: &[u8]) -> Result<Marker, Damaged> {
     Ok(marker_at(header, 20))
 }
 
+/// The generation that a file was written for; `None` where its header is damaged or of another version.
+pub(super) fn generation_in(bytes: &[u8]) -> Option<u64> {
+    read_file_header(bytes).is_ok().then(|| long(bytes, 12))
+}
+
 /// The version of a file, where its header is whole and says another than the one that is read.
 pub(super) fn other_version(bytes: &[u8]) -> Option<u32> {
     let is_whole = |checked: usize| bytes.len() >= checked + 4 && is_checked(bytes, checked);
@@ -195,10 +200,12 @@ mod tests {
         let marker = random_marker();
         let header = file_header(3, marker);
         assert_eq!((read_file_header(&header), other_version(&header)), (Ok(marker), None));
+        assert_eq!(generation_in(&header), Some(3));
         for bit in 0..header.len() * 8 {
             let mut damaged = header;
             damaged[bit / 8] ^= 1 << (bit % 8);
             assert!(read_file_header(&damaged).is_err(), "bit {bit}");
+            assert_eq!(generation_in(&damaged), None, "bit {bit}");
             assert_eq!(other_version(&damaged), None, "bit {bit}");
         }
         assert_ne!(marker, random_marker());

@@ -16,7 +16,7 @@ mod reader;
 pub(crate) use self::{
     committer::{DurableNow, Log},
     frame::{Marker, file_of},
-    reader::{LogDamage, LogFile, LogItem, read_log},
+    reader::{LogDamage, LogFile, LogItem, check_name, read_log},
 };
 
 /// Folder of log files within the data folder.

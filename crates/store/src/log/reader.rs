@@ -9,7 +9,10 @@
 
 use std::io;
 
-use super::frame::{self, FILE_HEADER_LENGTH, Marker};
+use super::{
+    file_name,
+    frame::{self, FILE_HEADER_LENGTH, Marker},
+};
 use crate::{
     disk::{Disk, DiskReader},
     partition::Damaged,
@@ -44,6 +47,30 @@ pub(crate) struct LogFile {
     is_begun: bool,
     decompressor: zstd::bulk::Decompressor<'static>,
     record: Vec<u8>,
+}
+
+/// Looks whether a log file has the name that it was written under. One whose header is damaged does not say.
+///
+/// A copy under another number would be one more generation of the same profiles, and count each of them twice; one under
+/// the number of a generation that is done would be removed as if it were that.
+pub(crate) fn check_name(disk: &dyn Disk, generation: u64) -> io::Result<()> {
+    let reader = disk.open(&file_name(generation))?;
+    let mut header = [0; FILE_HEADER_LENGTH];
+    if reader.length() < header.len() as u64 {
+        return Ok(());
+    }
+    reader.read_at(0, &mut header)?;
+    match frame::generation_in(&header) {
+        Some(written) if written != generation => {
+            let reason = format!(
+                "was written as {}, so it is a copy of that file or was renamed; move a copy out of the data folder, or give \
+                 the file its name back where no other has it",
+                file_name(written)
+            );
+            Err(io::Error::new(io::ErrorKind::InvalidData, reason))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Reads a whole log file. One of another version is an error.
