@@ -6,7 +6,7 @@
 
 use axum::response::{IntoResponse, Response};
 use connectrpc::{ConnectError, ErrorCode};
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 
 use crate::{access::TENANT_HEADER, limits};
 
@@ -150,6 +150,12 @@ impl ApiError {
     /// Something that is not there (404).
     pub fn not_found(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::NotFound, "", message)
+    }
+
+    /// A method that does not fit the path (405).
+    pub(crate) fn wrong_method(method: &Method) -> Self {
+        let message = format!("{method} does not fit this path; see docs/api.md");
+        Self::new(ErrorKind::MethodNotAllowed, "", message)
     }
 
     /// Our own fault (500). The cause goes to the log where it is handled, not to the client.

@@ -14,6 +14,7 @@ pub mod explain;
 pub mod flame_format;
 pub mod fuzz;
 pub mod limits;
+mod media;
 mod memory;
 mod metrics;
 mod native;
@@ -38,7 +39,7 @@ pub use access::Tenancy;
 pub use error::{ApiError, ErrorKind};
 pub use memory::{Budget, Claim};
 pub use metrics::ApiMetrics;
-pub use ops::NoSuchPath;
+pub use ops::{NoSuchPath, refuse_wrong_methods};
 pub use shape::ErrorShape;
 pub use state::{ApiOptions, ApiState, BuildInfo, QueryCost};
 

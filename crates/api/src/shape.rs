@@ -6,7 +6,7 @@ use axum::{
 };
 use http::HeaderMap;
 
-use crate::ApiError;
+use crate::{ApiError, media};
 
 /// Which API's clients will read an error.
 #[derive(Clone, Debug)]
@@ -39,7 +39,12 @@ impl ErrorShape {
         }
         // RPC paths are /package.Service/Method; nothing else has a dot in its first part.
         let first = path.trim_start_matches('/').split('/').next().unwrap_or("");
-        if first.contains('.') { Self::Rpc(request.headers().clone()) } else { Self::Native }
+        if !first.contains('.') {
+            return Self::Native;
+        }
+        let mut headers = request.headers().clone();
+        media::spell_plainly(&mut headers);
+        Self::Rpc(headers)
     }
 
     /// The error in this shape.

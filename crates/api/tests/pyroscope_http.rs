@@ -245,3 +245,46 @@ async fn a_media_type_that_is_not_spoken_is_told_which_are() {
         assert!(message.starts_with("Content-Type: ") && message.contains("application/proto"), "{message}");
     }
 }
+
+/// Names of media types and codings mean the same in capitals, whatever the library makes of them.
+#[tokio::test]
+async fn media_types_and_codings_are_known_in_any_case() {
+    let server = Server::start().await;
+    let path = "/querier.v1.QuerierService/LabelNames";
+    let zipped = formats::gzip(b"{}");
+    for content_type in ["application/json", "Application/JSON", "APPLICATION/json; charset=UTF-8"] {
+        for encoding in ["gzip", "GZIP"] {
+            let headers = [("content-type", content_type), ("content-encoding", encoding)];
+            let reply = server.call("POST", path, &headers, zipped.clone()).await.expect(200);
+            assert_eq!(reply.header("content-type"), "application/json", "{content_type}");
+        }
+    }
+    let message = [&[1][..], &u32::try_from(zipped.len()).unwrap().to_be_bytes(), &zipped].concat();
+    let headers = [("content-type", "application/GRPC-Web+JSON"), ("grpc-encoding", "GZip")];
+    let reply = server.call("POST", path, &headers, message).await.expect(200);
+    assert_eq!(reply.header("content-type"), "application/grpc-web+json");
+    assert!(String::from_utf8_lossy(&reply.body).contains("grpc-status: 0"), "{reply:?}");
+    // What is counted before it is decoded is counted in capitals too.
+    let wide = format!(r#"{{"matchers":[{}""]}}"#, r#""","#.repeat(api::limits::JSON_VALUES_MAX));
+    server.call("POST", path, &[("content-type", "APPLICATION/JSON")], wide).await.expect(413);
+    // A refusal in the words of the protocol that was spoken.
+    let headers = [("content-type", "Application/gRPC")];
+    let reply = server.call("POST", "/nothing.v1.Nothing/Here", &headers, "").await.expect(200);
+    assert_eq!(reply.header("grpc-status"), "12", "{reply:?}");
+}
+
+#[tokio::test]
+async fn wrong_methods_of_rpc_are_refused_in_words() {
+    let server = Server::start().await;
+    for method in ["GET", "OPTIONS", "PUT", "DELETE", "PURGE"] {
+        for path in ["/push.v1.PusherService/Push", "/querier.v1.QuerierService/Series"] {
+            for headers in [&[][..], &[("content-type", "application/grpc")]] {
+                let reply = server.call(method, path, headers, "").await.expect(405);
+                assert_eq!(reply.header("allow"), "POST", "{method} {path}");
+                let error = reply.json();
+                assert_eq!(error["code"], "unimplemented", "{method} {path}");
+                assert!(error["message"].as_str().unwrap().starts_with(&format!("{method} does not fit")));
+            }
+        }
+    }
+}

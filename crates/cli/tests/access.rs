@@ -4,6 +4,11 @@
 
 mod support;
 
+use std::{
+    io::{Read, Write},
+    net::TcpStream,
+};
+
 use support::{TestServer, body::Body, now_nanos, run};
 
 const SECRET: &str = "a-secret-of-enough-bytes";
@@ -69,6 +74,66 @@ fn with_a_secret_every_path_but_health_wants_it() {
     let text = server.get("/pprof/a/debug/pprof/profile").expect(401);
     assert!(text.header("x-go-pprof").is_some() && text.text().contains("secret"), "{text:?}");
     assert!(!server.log().contains(SECRET), "the secret is in the log");
+}
+
+/// No spelling of a path, a method or a header comes past the secret.
+#[test]
+fn with_a_secret_no_other_spelling_gets_in() {
+    let file = secret_file();
+    let server = TestServer::start(&["--token-file", file.path().to_str().unwrap()]);
+    let bearer = format!("Bearer {SECRET}");
+    for path in [
+        "//healthz",
+        "/healthz/",
+        "/./healthz",
+        "/healthz/../api/v1/services",
+        "/%68ealthz",
+        "/HEALTHZ",
+        "/ready;/api/v1/services",
+        "/ready%2f..%2fapi/v1/services",
+        "//api/v1/services",
+        "/api//v1/services",
+        "/%61pi/v1/services",
+        "/explore/../api/v1/services",
+        "/api/v1/targets",
+        "/debug/vars",
+        "*",
+    ] {
+        for method in ["GET", "HEAD", "POST", "OPTIONS", "TRACE", "CONNECT", "PURGE"] {
+            // An HTTP client would mend the path.
+            let mut stream = TcpStream::connect(&server.address).unwrap();
+            let request = format!("{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+            stream.write_all(request.as_bytes()).unwrap();
+            let mut answer = String::new();
+            stream.read_to_string(&mut answer).unwrap();
+            assert!(answer.starts_with("HTTP/1.1 401 "), "{method} {path}: {answer}");
+        }
+    }
+    for name in ["authorization", "Authorization", "AUTHORIZATION"] {
+        server.call("GET", "/api/v1/services", &[(name, &bearer)], None).expect(200);
+    }
+    for name in ["proxy-authorization", "x-authorization", "authorisation"] {
+        server.call("GET", "/api/v1/services", &[(name, &bearer)], None).expect(401);
+    }
+    // Of a protocol whatever its media type's spelling, the refusal is one that its clients can read.
+    for (content_type, header) in [("application/grpc", "grpc-status"), ("Application/GRPC", "grpc-status")] {
+        let path = "/querier.v1.QuerierService/LabelNames";
+        let reply = server.call("POST", path, &[("content-type", content_type)], Some(b""));
+        assert_eq!((reply.status, reply.header(header)), (200, Some("16")), "{content_type}");
+    }
+}
+
+/// Also of the routes that are the server's own.
+#[test]
+fn wrong_methods_are_refused_in_the_words_of_the_api() {
+    let server = TestServer::start(&[]);
+    for path in
+        ["/api/v1/targets", "/api/v1/services", "/api/0/profiles", "/debug/pprof/", "/debug/pprof/profile"]
+    {
+        let reply = server.call("PURGE", path, &[], None).expect(405);
+        assert!(reply.header("allow").is_some_and(|allowed| allowed.contains("GET")), "{path}: {reply:?}");
+        assert!(reply.text().contains("PURGE does not fit this path"), "{path}: {reply:?}");
+    }
 }
 
 #[test]

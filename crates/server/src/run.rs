@@ -333,8 +333,8 @@ impl StartingServer {
         };
         rule_figures::register(&state.metrics, book, remote_write.as_ref().map(RemoteWrite::stats));
         let scraping = Scraping::start(config.scrape.as_ref(), config.multi_tenant, &state);
-        let routes = api::router(Arc::clone(&state)).merge(self_profile::router());
-        door.open(routes.merge(Scraping::router(&scraping)));
+        let own = self_profile::router().merge(Scraping::router(&scraping));
+        door.open(api::router(Arc::clone(&state)).merge(api::refuse_wrong_methods(own)));
         warn_of_open_door(&config);
         tracing::info!(
             url = %format_args!("http://{address}"),

@@ -41,7 +41,13 @@ pub(crate) fn router(state: &Arc<ApiState>) -> Router {
 
 /// Answers unknown paths, and wrong methods of the paths that are in the router already, in the shape of their API.
 pub(crate) fn with_fallbacks(router: Router) -> Router {
-    router.fallback(unknown_path).method_not_allowed_fallback(wrong_method)
+    refuse_wrong_methods(router.fallback(unknown_path))
+}
+
+/// Answers wrong methods of the paths that are in a router already, in the shape of their API; without it they get an empty
+/// body. For routes that are merged with those of [`crate::router`].
+pub fn refuse_wrong_methods(router: Router) -> Router {
+    router.method_not_allowed_fallback(wrong_method)
 }
 
 /// The process runs.
@@ -135,8 +141,7 @@ async fn unknown_path(request: Request) -> Response {
 }
 
 async fn wrong_method(request: Request) -> Response {
-    let message = format!("{} does not fit this path; see docs/api.md", request.method());
-    ErrorShape::of(&request).render(ApiError::new(ErrorKind::MethodNotAllowed, "", message))
+    ErrorShape::of(&request).render(ApiError::wrong_method(request.method()))
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ const IDENTITY: &str = "identity";
 /// Bytes before an enveloped message.
 const ENVELOPE_BYTES: usize = 5;
 
-/// Around the routes of the RPC services, within [`super::statuses::with_statuses`], which writes encodings in small letters.
+/// Around the routes of the RPC services, whose media types and codings are in small letters by then.
 pub(super) async fn bounded<F: Future<Output = Response>>(
     state: &ApiState,
     request: Request,

@@ -47,7 +47,7 @@ use rpc::{
     version::v1::VersionExt,
 };
 
-use crate::{ApiState, limits};
+use crate::{ApiState, limits, media};
 
 pub(crate) fn router(state: &Arc<ApiState>) -> axum::Router {
     let services = connectrpc::Router::new();
@@ -86,7 +86,8 @@ pub(crate) fn router(state: &Arc<ApiState>) -> axum::Router {
 }
 
 /// What is around the routes of the RPC services.
-async fn around_services(State(state): State<Arc<ApiState>>, request: Request, next: Next) -> Response {
+async fn around_services(State(state): State<Arc<ApiState>>, mut request: Request, next: Next) -> Response {
+    media::spell_plainly(request.headers_mut());
     let bounded = |request| json_messages::bounded(&state, request, |request| next.run(request));
     statuses::with_statuses(request, bounded).await
 }

@@ -3,13 +3,14 @@
 //! An unknown `Content-Encoding` is 415 with the encodings that are known, not 501: the client can mend it. An unknown
 //! `Content-Type` is 415 with a sentence. A message that
 //! is too large once inflated is 413, not 429: sending it again does not help. The code in the body stays Connect's. gRPC
-//! and gRPC-Web have statuses of their own in trailers and are left alone.
+//! and gRPC-Web have statuses of their own in trailers and are left alone, but for methods other than POST: these the
+//! library answers before it looks at the protocol, without a word or without `Allow`.
 
 use axum::{
     extract::Request,
     response::{IntoResponse as _, Response},
 };
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 
 use crate::{ApiError, ErrorKind};
 
@@ -24,12 +25,18 @@ pub(super) async fn with_statuses<F: Future<Output = Response>>(
     mut request: Request,
     answer: impl FnOnce(Request) -> F,
 ) -> Response {
+    if request.method() != Method::POST {
+        let method = request.method().clone();
+        let response = answer(request).await;
+        let is_wrong = response.status() == StatusCode::METHOD_NOT_ALLOWED;
+        return if is_wrong { wrong_method(&method, response.headers()) } else { response };
+    }
     if !is_connect_unary(request.headers()) {
         return answer(request).await;
     }
     match encoding(request.headers()) {
         Ok(None) => {}
-        // The library knows the names in small letters only.
+        // Without what stands around the name.
         Ok(Some(name)) => {
             request.headers_mut().insert(header::CONTENT_ENCODING, HeaderValue::from_static(name));
         }
@@ -69,6 +76,14 @@ fn encoding(headers: &HeaderMap) -> Result<Option<&'static str>, ApiError> {
             Err(ApiError::new(ErrorKind::Unsupported, "Content-Encoding", message))
         }
     }
+}
+
+/// Says in words what the library says by a status alone.
+fn wrong_method(method: &Method, answered: &HeaderMap) -> Response {
+    let mut response = ApiError::wrong_method(method).into_ingest_response();
+    let allow = answered.get(header::ALLOW).cloned().unwrap_or(HeaderValue::from_static("POST"));
+    response.headers_mut().insert(header::ALLOW, allow);
+    response
 }
 
 /// The library's own answer has no words.
