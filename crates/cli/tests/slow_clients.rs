@@ -160,6 +160,30 @@ fn c102_clients_that_stall_within_http2_are_cut() {
     server.get("/ready").expect(200);
 }
 
+/// The library asks such a client for a sign of life before it lets go of it.
+#[test]
+fn a_stop_waits_for_no_http2_client_that_is_idle_and_deaf() {
+    const HEADERS: u8 = 1;
+    const SETTINGS: u8 = 4;
+    const WHOLE: u8 = 1 | 4;
+    let mut server = TestServer::start(&["--stop-timeout=20s"]);
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    let preface = [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &http2(SETTINGS, 0, 0, &[])].concat();
+    // `:method: GET`, `:scheme: http`, `:path: /` from the static table, then `:authority: x`.
+    stream.write_all(&[preface, http2(HEADERS, WHOLE, 1, b"\x82\x86\x84\x01\x01x")].concat()).unwrap();
+    let mut answer = Vec::new();
+    let mut buffer = [0; 4096];
+    while !String::from_utf8_lossy(&answer).contains("</html>") {
+        let length = stream.read(&mut buffer).unwrap();
+        assert!(length > 0, "hung up: {answer:?}");
+        answer.extend_from_slice(&buffer[..length]);
+    }
+    server.terminate();
+    assert!(server.wait().success());
+    assert!(!server.log().contains("did not end in time"), "{}", server.log());
+}
+
 #[test]
 fn c102_a_client_that_does_not_read_its_answer_is_cut() {
     let server = TestServer::start(&["--body-timeout=1s"]);

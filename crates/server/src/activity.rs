@@ -17,7 +17,7 @@ use tokio::{
     time::Instant,
 };
 
-use crate::ConnectionLimits;
+use crate::{ConnectionLimits, limits::STOP_IDLE};
 
 /// The first bytes of every HTTP/2 connection begin with this.
 const HTTP2_PREFACE_START: &[u8] = b"PRI ";
@@ -63,7 +63,7 @@ impl State {
         }
     }
 
-    fn deadline(&self, limits: &ConnectionLimits) -> Option<Instant> {
+    fn deadline(&self, limits: &ConnectionLimits, stopping_since: Option<Instant>) -> Option<Instant> {
         if let Some(since) = self.blocked_since {
             return Some(since + limits.body_timeout);
         }
@@ -72,6 +72,10 @@ impl State {
         }
         if self.in_flight > 0 {
             return None;
+        }
+        // The library ends idle HTTP/1 connections itself; one of HTTP/2 it asks first, and waits for an answer.
+        if let Some(since) = stopping_since.filter(|_| self.http2 == Some(true)) {
+            return Some(self.idle_since.max(since) + STOP_IDLE);
         }
         if !self.has_served {
             return Some(self.idle_since + limits.header_timeout);
@@ -129,9 +133,13 @@ impl Watch {
     }
 
     /// When the connection is to be cut if nothing happens until then; `None` while only the server is at work, or
-    /// while the body's own clock runs.
-    pub(crate) fn deadline(&self, limits: &ConnectionLimits) -> Option<Instant> {
-        self.lock().deadline(limits)
+    /// while the body's own clock runs. `stopping_since` = since when the server stops.
+    pub(crate) fn deadline(
+        &self,
+        limits: &ConnectionLimits,
+        stopping_since: Option<Instant>,
+    ) -> Option<Instant> {
+        self.lock().deadline(limits, stopping_since)
     }
 
     /// Notes that a request's header is complete. The request lasts until the guard is dropped.
@@ -253,7 +261,7 @@ mod tests {
 
     /// Seconds from `start` until the connection is cut.
     fn cut_after(state: &State, start: Instant) -> Option<u64> {
-        state.deadline(&LIMITS).map(|deadline| (deadline - start).as_secs())
+        state.deadline(&LIMITS, None).map(|deadline| (deadline - start).as_secs())
     }
 
     #[test]
@@ -317,5 +325,20 @@ mod tests {
         state.end(start, true);
         state.received(start + Duration::from_secs(60), &[0, 0, 8, 6]);
         assert_eq!(cut_after(&state, start), Some(300));
+    }
+
+    #[test]
+    fn a_stop_waits_for_requests_and_not_for_idle_http2_clients() {
+        let start = Instant::now();
+        let after = |seconds| start + Duration::from_secs(seconds);
+        let mut state = State::new(start);
+        state.received(start, b"PRI * HTTP/2.0\r\n");
+        state.begin();
+        assert_eq!(state.deadline(&LIMITS, Some(after(5))), None);
+        state.end(after(3), true);
+        assert_eq!(state.deadline(&LIMITS, Some(after(5))), Some(after(5) + STOP_IDLE));
+        assert_eq!(state.deadline(&LIMITS, Some(after(1))), Some(after(3) + STOP_IDLE));
+        state.http2 = Some(false);
+        assert_eq!(state.deadline(&LIMITS, Some(after(5))), state.deadline(&LIMITS, None));
     }
 }

@@ -9,6 +9,9 @@ pub(crate) const HTTP1_URL_MAX: usize = 65_534;
 /// Bytes of an HTTP/1.1 request line with all headers: 50 headers of 8 KiB, more than any client or relay adds.
 pub(crate) const HTTP1_HEAD_MAX: usize = 8_192 + 4_096 * 100;
 
+/// Headers of an HTTP/1.1 request; the HTTP library's own limit, at which it needs no memory for them.
+pub(crate) const HTTP1_HEADERS_MAX: usize = 100;
+
 /// What is read and thrown away of a request that was refused unread, bytes; beyond, the client may not see why.
 pub(crate) const REFUSED_BYTES_MAX: usize = 16 << 20;
 
@@ -41,6 +44,9 @@ pub(crate) const REST_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Shortest secret that is taken, bytes: shorter ones can be guessed over the network.
 pub(crate) const TOKEN_BYTES_MIN: usize = 16;
+
+/// How long a stop waits for an HTTP/2 connection without requests: its client may send one before it has heard.
+pub(crate) const STOP_IDLE: Duration = Duration::from_secs(1);
 
 /// What a client is told to wait while the server starts, seconds: replaying the log of a full head takes less.
 pub(crate) const START_RETRY_SECONDS: u32 = 1;

@@ -34,7 +34,7 @@ use crate::{
     body::{GuardedBody, LentBody, StallBody, read_rest},
     front::Front,
     limits,
-    refusal::Worded,
+    refusal::{self, Worded},
 };
 
 /// What a client beyond the limit of connections gets before it is cut.
@@ -138,11 +138,19 @@ impl Connection {
         let builder = builder(&self.limits);
         let connection = builder.serve_connection(io, service);
         tokio::pin!(connection);
-        let mut is_stopping = false;
+        let mut stopping_since = None;
         loop {
             // While only the server is at work, look again later; nothing else changes the watch unseen for longer.
-            let deadline =
-                watch.deadline(&self.limits).unwrap_or_else(|| Instant::now() + self.limits.header_timeout);
+            let look_again = match stopping_since {
+                None => self.limits.header_timeout,
+                Some(_) => limits::STOP_IDLE,
+            };
+            let look_again = Instant::now() + look_again;
+            let deadline = match watch.deadline(&self.limits, stopping_since) {
+                Some(deadline) if stopping_since.is_none() => deadline,
+                Some(deadline) => deadline.min(look_again),
+                None => look_again,
+            };
             tokio::select! {
                 result = connection.as_mut() => {
                     if let Err(error) = result {
@@ -152,14 +160,14 @@ impl Connection {
                 }
                 () = tokio::time::sleep_until(deadline) => {
                     let now = Instant::now();
-                    if watch.deadline(&self.limits).is_some_and(|deadline| deadline <= now) {
+                    if watch.deadline(&self.limits, stopping_since).is_some_and(|deadline| deadline <= now) {
                         self.stats.cut.fetch_add(1, Ordering::Relaxed);
                         tracing::debug!(client = %self.address, "slow or idle client cut");
                         return;
                     }
                 }
-                () = stopped(&mut stop), if !is_stopping => {
-                    is_stopping = true;
+                () = stopped(&mut stop), if stopping_since.is_none() => {
+                    stopping_since = Some(Instant::now());
                     connection.as_mut().graceful_shutdown();
                 }
             }
@@ -175,12 +183,19 @@ impl Connection {
         // HTTP/2 ends a stream alone. Who waits for `100 Continue` has not sent the body yet and need not.
         let is_kept = request.version() < Version::HTTP_2 && !request.headers().contains_key(header::EXPECT);
         let (head, body) = request.into_parts();
+        let refused = refusal::of_long_head(&head);
         let (body, returned) =
             LentBody::new(StallBody::new(body, self.limits.body_timeout, Arc::clone(&stalled)));
         let mut request = Request::from_parts(head, Body::new(body));
         request.extensions_mut().insert(ClientAddress(self.address));
         let counted = Counted::new(&self.stats.requests);
-        let response = self.front.answer(request).await;
+        let response = match refused {
+            Some(refused) => {
+                drop(request);
+                refused
+            }
+            None => self.front.answer(request).await,
+        };
         drop(counted);
         // Before the rest is read: one that nobody waited for may come slowly without taking the answer away.
         let response = if stalled.load(Ordering::Relaxed) { too_slow() } else { response };
