@@ -285,13 +285,13 @@ fn c089_a_pattern_over_the_limit_is_refused_with_the_limit() {
     let reply = server.get(&format!("/api/v1/top?q={}", encoded(&large(60_000)))).expect(400);
     assert!(reply.json()["message"].as_str().unwrap().contains("at most 16384"), "{reply:?}");
     // Both are more than a URL may have; in a body they get as far as the limit.
-    for (bytes, status) in [(70_000, 414), (1 << 20, 431)] {
+    for bytes in [70_000, 1 << 20] {
         let mut socket = TcpStream::connect(&server.address).unwrap();
         let q = encoded(&large(bytes));
         socket.write_all(format!("GET /api/v1/top?q={q} HTTP/1.1\r\nhost: x\r\n\r\n").as_bytes()).unwrap();
         let mut answer = String::new();
         socket.read_to_string(&mut answer).unwrap();
-        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{answer}");
+        assert!(answer.starts_with("HTTP/1.1 414 "), "{answer}");
         assert!(answer.contains("a URL has at most 65534 bytes") && answer.contains("POST"), "{answer}");
     }
     let finished = run(&["top", "--server", &server.url, &large(70_000)]);
