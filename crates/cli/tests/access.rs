@@ -182,6 +182,13 @@ fn wrong_settings_are_wrong_usage() {
         assert_eq!(finished.code, Some(2), "{flag} {value}: {finished:?}");
         assert!(finished.stderr.contains(word), "{flag} {value}: {finished:?}");
     }
+    std::fs::write(&file, "[server]\nlisten = \"127.0.0.1:0\"\n").unwrap();
+    let finished = run(&["server", "--config", file.to_str().unwrap()]);
+    assert_eq!(finished.code, Some(2));
+    assert!(finished.stderr.contains("server: is a section, and this file has none"), "{finished:?}");
+    let finished = run(&["server", "--data-dir", file.to_str().unwrap(), "--listen", "127.0.0.1:0"]);
+    assert_eq!(finished.code, Some(1));
+    assert!(finished.stderr.contains("everflame.toml: is a file"), "{finished:?}");
     std::fs::write(&file, "data_dri = \"x\"\n").unwrap();
     let finished = run(&["server", "--config", file.to_str().unwrap()]);
     assert_eq!(finished.code, Some(2));

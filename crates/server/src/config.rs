@@ -238,6 +238,10 @@ impl Settings {
         })?;
         for (name, value) in table {
             let Some(key) = key_named(&name) else {
+                if value.is_table() {
+                    let reason = "is a section, and this file has none: all settings stand at its top".into();
+                    return Err(ConfigError::Value { origin: format!("{origin}: {name}"), reason });
+                }
                 return Err(ConfigError::UnknownKey {
                     origin: origin.into(),
                     hint: similar(&name),

@@ -144,9 +144,11 @@ impl Store {
         options: StoreOptions,
         tally: Option<Arc<dyn Tally>>,
     ) -> Result<Arc<Self>, StoreError> {
-        let what = options.data_dir.display().to_string();
-        let disk = LocalDisk::open(&options.data_dir)
-            .map_err(|error| StoreError::Io { what, reason: error.to_string() })?;
+        let disk = LocalDisk::open(&options.data_dir).map_err(|error| StoreError::Io {
+            what: format!("data folder {}", options.data_dir.display()),
+            // The system says of it that it exists.
+            reason: if options.data_dir.is_file() { "is a file".into() } else { error.to_string() },
+        })?;
         let lock = FolderLock::acquire(disk.root())?;
         Self::open_locked(Arc::new(disk), options, Some(lock), tally).await
     }
