@@ -5,7 +5,7 @@ use std::{io::Read, time::Duration};
 use serde::de::DeserializeOwned;
 use ureq::{
     Agent, Body,
-    http::{HeaderMap, Response},
+    http::{HeaderMap, Response, StatusCode},
 };
 use wire::{
     CallersReply, CardinalityReply, DiffReply, ErrorReply, ExplainReply, FlameReply, LabelNamesReply,
@@ -305,7 +305,7 @@ impl Client {
         let text = response.body_mut().with_config().limit(ERROR_BYTES_MAX).lossy_utf8(true).read_to_string();
         let text = text.unwrap_or_default();
         let reply = serde_json::from_str::<ErrorReply>(&text).unwrap_or_else(|_| ErrorReply {
-            message: if text.trim().is_empty() { format!("HTTP {status}") } else { text.trim().to_owned() },
+            message: foreign(status, text.trim()),
             ..ErrorReply::default()
         });
         let server = self.server().to_owned();
@@ -338,6 +338,14 @@ impl Client {
             reason: reason.to_string(),
         }
     }
+}
+
+/// What to say of an error that is none of the native API: the text of a proxy or of another program, which may be a page.
+fn foreign(status: StatusCode, text: &str) -> String {
+    if text.is_empty() || text.starts_with('<') {
+        return format!("HTTP {status}, without a word of Everflame's; is another program or a proxy there?");
+    }
+    text.to_owned()
 }
 
 fn profile_path(id: &str) -> String {
@@ -410,6 +418,16 @@ mod tests {
         let error = client.top(&Question::new()).unwrap_err().to_string();
         assert!(error.contains("(what answers there speaks no TLS: try http://)"), "{error}");
         assert!(plain.join().unwrap() > 0);
+    }
+
+    #[test]
+    fn a_page_of_another_program_is_not_printed() {
+        let status = StatusCode::NOT_FOUND;
+        for page in ["", "<!DOCTYPE HTML>\n<html><body>Error response</body></html>"] {
+            let said = foreign(status, page);
+            assert!(said.starts_with("HTTP 404 Not Found, without") && !said.contains('<'), "{said}");
+        }
+        assert_eq!(foreign(status, "no such path"), "no such path");
     }
 
     #[test]
