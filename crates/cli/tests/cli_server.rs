@@ -297,7 +297,8 @@ fn a_server_with_tenants_and_addresses_that_are_none_are_told_apart() {
     let without = run(&["top", "cpu", "--server", &server.url]);
     assert_eq!(without.code, Some(1), "{without:?}");
     assert!(without.stderr.contains("--tenant") && !without.stderr.contains("token"), "{without:?}");
-    done(&["labels", "--server", &server.url, "--tenant", "a"]);
+    let empty = done(&["labels", "--server", &server.url, "--tenant", "a"]);
+    assert!(empty.stderr.contains("no profile of this tenant; everflame push"), "{empty:?}");
     let broken = run(&["labels", "--server", &server.url, "--tenant", "a\nb"]);
     assert_eq!(broken.code, Some(2), "{broken:?}");
     assert!(broken.stderr.contains("tenant \"a\\nb\""), "{broken:?}");

@@ -18,6 +18,8 @@ const LABELS_MAX: usize = 8;
 #[derive(Clone, Copy)]
 pub struct Nothing<'a> {
     pub client: &'a Client,
+    /// Whether a tenant was named, so that another one may have what is missing.
+    pub has_tenant: bool,
     pub selector: &'a str,
     /// What --type said, which wins over the selector's own.
     pub profile_type: Option<&'a str>,
@@ -45,10 +47,10 @@ impl Nothing<'_> {
         }
         let all = self.client.services(&always()).ok()?.services;
         if all.is_empty() {
-            return Some(
-                "the server has no profile at all; everflame push sends one, everflame explain tells what was refused"
-                    .to_owned(),
-            );
+            let whose = if self.has_tenant { "of this tenant" } else { "at all" };
+            return Some(format!(
+                "the server has no profile {whose}; everflame push sends one, everflame explain tells what was refused"
+            ));
         }
         self.service_as_type(&selector, &all)
             .or_else(|| self.label(&selector, &all))

@@ -54,6 +54,7 @@ const NODES_ALL: usize = 200_000;
 /// A server and what it is asked about.
 pub struct Remote {
     client: Client,
+    has_tenant: bool,
     selectors: Vec<String>,
     values: ValueArguments,
     /// Range of the left side where it is another one.
@@ -93,8 +94,13 @@ impl Remote {
         for text in [&values.from, &values.to].into_iter().flatten() {
             tell_seconds(text);
         }
-        let mut remote =
-            Self { client: server.client()?, selectors, values: values.clone(), left_range: None };
+        let mut remote = Self {
+            client: server.client()?,
+            has_tenant: server.tenant.is_some(),
+            selectors,
+            values: values.clone(),
+            left_range: None,
+        };
         if let Some(position) = remote.values.sample_index.as_ref().and_then(|text| text.parse().ok()) {
             remote.values.sample_index = remote.type_at(position)?;
         }
@@ -218,6 +224,7 @@ impl Remote {
         let (from, to) = left.unwrap_or(&own);
         Nothing {
             client: &self.client,
+            has_tenant: self.has_tenant,
             selector: self.selectors.get(side).map_or(self.selector(), String::as_str),
             profile_type: values.wanted_type(),
             from: from.as_deref(),
