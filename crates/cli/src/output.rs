@@ -93,7 +93,7 @@ pub fn write_text(file: Option<&Path>, text: &str) -> Result<(), Failure> {
 
 /// Says something to the person; a closed stderr is no failure of the work.
 pub fn say(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "everflame: {}", lines(text));
+    let _ = writeln!(io::stderr().lock(), "everflame: {}", lines(text.trim_end()));
 }
 
 /// Where data goes.

@@ -151,6 +151,7 @@ fn wrong_usage_ends_with_2_and_says_so_on_stderr() {
         &["top", "cpu", "--server", "ftp://x"],
         &["push", &file, "--service", "a", "--label", "no-equals"],
         &["push", &file],
+        &["push", &file, "--service", ""],
         &["pprof", &file, "--id", "x"],
         &["man", "no-such-command"],
     ] {

@@ -65,6 +65,9 @@ pub struct Arguments {
 /// # Errors
 /// See [`Failure`].
 pub fn run(arguments: &Arguments) -> Result<(), Failure> {
+    if arguments.service.is_empty() {
+        return Err(Failure::Usage("--service is empty; name the service that the profiles are of".into()));
+    }
     for label in &arguments.labels {
         if label.split_once('=').is_none_or(|(name, _)| name.is_empty()) {
             return Err(Failure::Usage(format!("--label {label:?} is not of the form name=value")));

@@ -152,7 +152,7 @@ pub fn named(sources: &[OsString]) -> Result<Named, Failure> {
         [] => Ok(Named::Selector(String::new())),
         [one] => Ok(Named::Selector(one.to_string_lossy().into_owned())),
         _ => {
-            let missing = sources.iter().find(|text| !is_file(text)).filter(|_| sources.iter().any(is_file));
+            let missing = sources.iter().find(|text| !is_file(text));
             let missing = missing.map(|text| format!("{} is no file: ", text.to_string_lossy()));
             Err(Failure::Usage(format!(
                 "{}give files, or one selector for the server, but not several selectors or both",
