@@ -187,6 +187,16 @@ fn refusals_are_sentences_that_say_what_to_do() {
     let broken = run(&[&["top", "cpu{a=\"b\""], &at[..], &token[..]].concat());
     assert_eq!(broken.code, Some(1));
     assert!(broken.stderr.contains("refused: ") && broken.stdout.is_empty(), "{broken:?}");
+    for (selector, words) in [
+        ("cpu{a=b}", "a shell takes the quotes away unless single ones are around it all"),
+        ("cpu{a=“b”}", "write straight quotes"),
+    ] {
+        let unquoted = run(&[&["top", selector], &at[..], &token[..]].concat());
+        assert!(unquoted.stderr.contains(words), "{unquoted:?}");
+        let side = run(&[&["diff", "cpu", selector], &at[..], &token[..]].concat());
+        assert!(side.stderr.contains(words), "{side:?}");
+    }
+    assert!(!broken.stderr.contains("shell"), "{broken:?}");
     let file = folder.path().join("bad.pb");
     std::fs::write(&file, b"\x0a\xff\xff\xff\xff\xff").unwrap();
     let push = run(&[&["push", file.to_str().unwrap(), "--service", "a"], &at[..], &token[..]].concat());
@@ -330,7 +340,11 @@ fn an_empty_answer_says_what_is_not_there() {
         (&["top", "cpu{service=\"api\"}"][..], "no profile has a label service: did you mean service_name?"),
         (&["flame", "cpu{nix=\"api\"}"], "no profile has a label nix: there are env, pod, service_name"),
         (&["top", "cpu{service_name=\"apu\"}"], "no profile has service_name=\"apu\": did you mean api?"),
-        (&["top", "cpu{env=~\"dev.*\"}"], "no value of env fits \"dev.*\": there are prod"),
+        (&["top", "cpu{env=~\"dev.*\"}"], "no whole value of env fits \"dev.*\": there are prod"),
+        (
+            &["top", "cpu{service_name=~\"a*\"}"],
+            "no whole value of service_name fits \"a*\": did you mean api",
+        ),
         (&["top", "api"], "ask for '{service_name=\"api\"}'"),
         (&["top", "{service_name=\"api\",pod=\"c-1\"}"], "no profile has them all; everflame series lists"),
         (

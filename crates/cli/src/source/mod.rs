@@ -145,7 +145,7 @@ pub fn named(sources: &[OsString]) -> Result<Named, Failure> {
     let is_missing = |text: &&OsString| !is_file(text) && text.to_str().is_none_or(looks_like_file);
     if let Some(missing) = sources.iter().find(is_missing) {
         return Err(Failure::Failed(format!(
-            "there is no file {missing:?} (and a selector looks like cpu{{service_name=\"api\"}})"
+            "there is no file {missing:?} (and a selector looks like 'cpu{{service_name=\"api\"}}', with single quotes around it)"
         )));
     }
     match sources {

@@ -77,13 +77,19 @@ impl Nothing<'_> {
     fn label(&self, selector: &Selector, all: &[ServiceItem]) -> Option<String> {
         // What follows from the profile type or the sample is in no list of labels.
         let is_listed = |name: &str| !name.starts_with("__") && !matches!(name, "span_id" | "trace_id");
-        let wanted = |matcher: &&Matcher| !matcher.accepts("") && is_listed(matcher.name());
+        let is_fitting = |operator| matches!(operator, MatchOperator::Equal | MatchOperator::Regex);
+        let wanted = |matcher: &&Matcher| {
+            is_fitting(matcher.operator()) && !matcher.value().is_empty() && is_listed(matcher.name())
+        };
         let mut matchers = selector.matchers().iter().filter(wanted).take(LABELS_MAX).peekable();
         matchers.peek()?;
         let names = self.client.label_names(&always()).ok()?.names;
         matchers.find_map(|matcher| {
             let name = matcher.name();
             if !names.iter().any(|known| known == name) {
+                if matcher.accepts("") {
+                    return None;
+                }
                 let instead = alike::instead(name, names.iter().map(String::as_str));
                 return Some(format!("no profile has a label {name}: {instead}"));
             }
@@ -98,7 +104,7 @@ impl Nothing<'_> {
             let instead = alike::instead(value, values.iter().map(String::as_str));
             Some(match matcher.operator() {
                 MatchOperator::Equal => format!("no profile has {name}={value:?}: {instead}"),
-                _ => format!("no value of {name} fits {value:?}: {instead}"),
+                _ => format!("no whole value of {name} fits {value:?}: {instead}"),
             })
         })
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use client::{Client, ClientOptions, Download, Question};
+use client::{Client, ClientError, ClientOptions, Download, Question};
 use profile::{LabelSet, ProfileType, Timestamp};
 use query::{
     AnswerStats, CallersTable, DiffNode, DiffTree, FlameNode, FlameTree, FunctionSide, TopRow, TopTable,
@@ -76,9 +76,15 @@ fn tell_seconds(text: &str) {
     }
 }
 
-/// Any failure of a request.
-fn failed(error: client::ClientError) -> Failure {
-    Failure::Failed(error.to_string())
+/// What to say of a selector whose quotes are not those that it has to have: a shell takes them away, an editor bends them.
+fn about_quotes(selector: &str) -> Option<String> {
+    if selector.contains(['“', '”', '„', '‘', '’']) {
+        return Some("write straight quotes, \"".to_owned());
+    }
+    let is_bare = selector.contains('{') && selector.contains('=') && !selector.contains(['"', '\'', '`']);
+    let text =
+        "a shell takes the quotes away unless single ones are around it all: 'cpu{service_name=\"api\"}'";
+    is_bare.then(|| text.to_owned())
 }
 
 impl Remote {
@@ -107,12 +113,27 @@ impl Remote {
         Ok(remote)
     }
 
+    /// Any failure of a request.
+    fn failed(&self, error: &ClientError) -> Failure {
+        let is_selector = |field: &str| matches!(field, "q" | "left" | "right");
+        let hint = match error {
+            ClientError::Refused { field, .. } if is_selector(field) => {
+                self.selectors.iter().find_map(|selector| about_quotes(selector))
+            }
+            _ => None,
+        };
+        Failure::Failed(match hint {
+            Some(hint) => format!("{error}; {hint}"),
+            None => error.to_string(),
+        })
+    }
+
     /// The profile type at a position among the columns of the newest profile; `None` where there is no profile. Servers
     /// know columns by name only, because the profiles of one answer may differ in their order.
     fn type_at(&self, position: usize) -> Result<Option<String>, Failure> {
         let of_any_type = ValueArguments { sample_index: None, profile_type: None, ..self.values.clone() };
         let question = self.question(&of_any_type).with("limit", "1");
-        let reply = self.client.profiles(&question).map_err(failed)?;
+        let reply = self.client.profiles(&question).map_err(|error| self.failed(&error))?;
         let Some(newest) = reply.profiles.into_iter().next_back() else { return Ok(None) };
         match newest.types.get(position) {
             Some(named) => Ok(Some(named.clone())),
@@ -250,7 +271,7 @@ impl Remote {
     /// When the server has no answer.
     pub fn flame(&self, nodes_max: usize) -> Result<Told<FlameTree>, Failure> {
         let question = self.rows(self.common()).with("max_nodes", nodes(nodes_max));
-        let reply = self.client.flame(&question).map_err(failed)?;
+        let reply = self.client.flame(&question).map_err(|error| self.failed(&error))?;
         let columns = [reply.name.len(), reply.self_value.len(), reply.node_total.len()];
         check_columns(reply.parent.len(), &columns, &reply.parent, &reply.name, reply.names.len())?;
         let nodes = (0..reply.parent.len())
@@ -278,7 +299,7 @@ impl Remote {
     /// See [`Remote::flame`].
     pub fn top(&self, rows_max: usize) -> Result<(Told<TopTable>, usize), Failure> {
         let question = self.rows(self.common()).with("limit", rows_max.to_string());
-        let reply = self.client.top(&question).map_err(failed)?;
+        let reply = self.client.top(&question).map_err(|error| self.failed(&error))?;
         let rows: Vec<TopRow> = reply.rows.into_iter().map(row).collect();
         let all = usize::try_from(reply.rows_total).unwrap_or(usize::MAX).max(rows.len());
         let data = TopTable { unit: reply.unit, total: reply.total, rows };
@@ -291,7 +312,7 @@ impl Remote {
     /// See [`Remote::flame`].
     pub fn callers(&self, function: &str) -> Result<Told<CallersTable>, Failure> {
         let question = self.rows(self.common()).with("function", function);
-        let reply = self.client.callers(&question).map_err(failed)?;
+        let reply = self.client.callers(&question).map_err(|error| self.failed(&error))?;
         let side =
             |side: wire::FunctionSide| FunctionSide { name: side.name, file: side.file, value: side.value };
         let table = CallersTable {
@@ -324,7 +345,7 @@ impl Remote {
             .with("right_to", right_range.1.as_deref().unwrap_or(TO_ALWAYS))
             .with_some("type", values.wanted_type())
             .with("max_nodes", nodes(nodes_max));
-        let reply = self.client.diff(&self.rows(question)).map_err(failed)?;
+        let reply = self.client.diff(&self.rows(question)).map_err(|error| self.failed(&error))?;
         let columns = [
             reply.name.len(),
             reply.left_self.len(),
@@ -358,7 +379,7 @@ impl Remote {
     /// # Errors
     /// See [`Remote::flame`].
     pub fn pprof(&self) -> Result<Told<Vec<u8>>, Failure> {
-        let download = self.client.pprof(&self.ids(self.common())).map_err(failed)?;
+        let download = self.client.pprof(&self.ids(self.common())).map_err(|error| self.failed(&error))?;
         // A server that says nothing is not taken for one that found nothing.
         let unsaid = || AnswerStats { profiles: 1, ..AnswerStats::default() };
         Ok(Told { data: download.body, stats: download.stats.map_or_else(unsaid, stats) })
@@ -369,7 +390,7 @@ impl Remote {
     /// # Errors
     /// See [`Remote::flame`].
     pub fn profile_pprof(&self, id: &str) -> Result<Download, Failure> {
-        self.client.profile_pprof(id).map_err(failed)
+        self.client.profile_pprof(id).map_err(|error| self.failed(&error))
     }
 
     /// Names of labels.
@@ -377,7 +398,7 @@ impl Remote {
     /// # Errors
     /// See [`Remote::flame`].
     pub fn label_names(&self) -> Result<Vec<String>, Failure> {
-        self.client.label_names(&self.common()).map(|reply| reply.names).map_err(failed)
+        self.client.label_names(&self.common()).map(|reply| reply.names).map_err(|error| self.failed(&error))
     }
 
     /// Values of a label.
@@ -385,7 +406,10 @@ impl Remote {
     /// # Errors
     /// See [`Remote::flame`].
     pub fn label_values(&self, name: &str) -> Result<Vec<String>, Failure> {
-        self.client.label_values(name, &self.common()).map(|reply| reply.values).map_err(failed)
+        self.client
+            .label_values(name, &self.common())
+            .map(|reply| reply.values)
+            .map_err(|error| self.failed(&error))
     }
 
     /// What labels spread the selection out into.
@@ -393,7 +417,7 @@ impl Remote {
     /// # Errors
     /// See [`Remote::flame`].
     pub fn cardinality(&self) -> Result<wire::CardinalityReply, Failure> {
-        self.client.cardinality(&self.common()).map_err(failed)
+        self.client.cardinality(&self.common()).map_err(|error| self.failed(&error))
     }
 
     /// Label sets.
@@ -402,7 +426,7 @@ impl Remote {
     /// See [`Remote::flame`].
     pub fn series(&self, by: &[String]) -> Result<Vec<BTreeMap<String, String>>, Failure> {
         let question = if by.is_empty() { self.common() } else { self.common().with("by", by.join(",")) };
-        let reply = self.client.series(&question).map_err(failed)?;
+        let reply = self.client.series(&question).map_err(|error| self.failed(&error))?;
         Ok(reply.series.into_iter().map(|item| item.labels).collect())
     }
 
@@ -415,7 +439,7 @@ impl Remote {
         if !self.values.profile_ids.is_empty() {
             question = question.with("profile_id", self.values.profile_ids.join(","));
         }
-        self.client.profiles(&question).map_err(failed)
+        self.client.profiles(&question).map_err(|error| self.failed(&error))
     }
 }
 
