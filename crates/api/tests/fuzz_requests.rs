@@ -35,14 +35,22 @@ fn seeds() -> Vec<Vec<u8>> {
         "query={KIND}%7Bservice_name%3D%22a%22%7D&q=cpu%7Ba%3D~%22b.*%22%7D&from=now-1h&until=now&to=now&max_nodes=9&step=10s&function=main\
          &name=app%7Ba%3Db%7D&service=a&type=cpu&leftQuery={KIND}%7B%7D&rightQuery={KIND}%7B%7D&sampleRate=100&format=folded"
     );
-    let framed = [&[0, 0, 0, 0, 5][..], b"\x0a\x03abc"].concat();
-    let bodies: [&[u8]; 7] = [
+    let (push, query) = (binary_push(), binary_query());
+    let framed =
+        |message: &[u8]| [&[0][..], &u32::try_from(message.len()).unwrap().to_be_bytes(), message].concat();
+    let (framed_push, framed_query) = (framed(&push), framed(&query));
+    let in_base64 = base64(&framed_push);
+    let bodies: [&[u8]; 11] = [
         json.as_bytes(),
         pushed.as_bytes(),
         upload.as_bytes(),
         rule.as_bytes(),
         b"main;work 3\nmain 1\n",
-        &framed,
+        &push,
+        &query,
+        &framed_push,
+        &framed_query,
+        &in_base64,
         b"--B7x\r\nContent-Disposition: form-data; name=\"profile\"\r\n\r\na 1\r\n--B7x--\r\n",
     ];
     let mut seeds = Vec::new();
@@ -54,9 +62,51 @@ fn seeds() -> Vec<Vec<u8>> {
     seeds
 }
 
+/// A field of bytes of a protobuf message.
+fn bytes(field: u8, value: &[u8]) -> Vec<u8> {
+    let length = u8::try_from(value.len()).unwrap();
+    assert!(length < 128, "one byte is enough for it");
+    [&[field << 3 | 2, length][..], value].concat()
+}
+
+/// One series with one profile, as `Push` takes it in binary.
+fn binary_push() -> Vec<u8> {
+    let label =
+        |name: &str, value: &str| bytes(1, &[bytes(1, name.as_bytes()), bytes(2, value.as_bytes())].concat());
+    // One sample of 5, type `cpu` in `nanoseconds`, on a stack of `main`.
+    let strings = ["", "cpu", "nanoseconds", "main"].map(|text| bytes(6, text.as_bytes())).concat();
+    let [sample_type, sample] = [bytes(1, &[8, 1, 16, 2]), bytes(2, &[10, 1, 1, 18, 1, 5])];
+    let [location, function] = [bytes(4, &[8, 1, 34, 2, 8, 1]), bytes(5, &[8, 1, 16, 3])];
+    let profile = [sample_type, sample, location, function, strings].concat();
+    let sample = bytes(2, &bytes(1, &profile));
+    bytes(1, &[label("__name__", "process_cpu"), label("service_name", "a"), sample].concat())
+}
+
+/// A selection as the querier's calls take it in binary.
+fn binary_query() -> Vec<u8> {
+    let range = [24, 1, 32, 0x80, 0xc0, 0xd1, 0xac, 0xb5, 0x74];
+    [bytes(1, KIND.as_bytes()), bytes(2, b"{service_name=\"a\"}"), range.to_vec()].concat()
+}
+
+/// As gRPC-Web's text form has it.
+fn base64(raw: &[u8]) -> Vec<u8> {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = Vec::new();
+    for three in raw.chunks(3) {
+        let byte = |at: usize| u32::from(three.get(at).copied().unwrap_or(0));
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        let digit = |shift: u32| DIGITS[(bits >> shift & 63) as usize];
+        text.extend_from_slice(&[digit(18), digit(12), digit(6), digit(0)]);
+        let missing = 3 - three.len();
+        let end = text.len();
+        text[end - missing..].fill(b'=');
+    }
+    text
+}
+
 #[test]
 fn fuzz_requests_are_answered_and_never_our_fault() {
-    let run @ FuzzRun { seed, cases } = FuzzRun::begin("requests", 20_260_101, 4_000);
+    let run @ FuzzRun { seed, cases } = FuzzRun::begin("requests", 20_260_101, 12_000);
     let server = FuzzServer::start(Arc::new(ForgetfulDisk::new())).unwrap();
     let mut random = run.random(37);
     let seeds = seeds();
@@ -80,6 +130,15 @@ fn fuzz_requests_are_answered_and_never_our_fault() {
         *statuses.entry(status).or_default() += 1;
     }
     println!("{statuses:?}");
+    for (path, message) in [
+        ("/push.v1.PusherService/Push", binary_push()),
+        ("/querier.v1.QuerierService/SelectMergeStacktraces", binary_query()),
+    ] {
+        let is_way = |way: &usize| FuzzServer::way(*way) == (path, "application/proto");
+        let way = (0..FuzzServer::WAYS).find(is_way).unwrap();
+        let input = [&[u8::try_from(way).unwrap(), b'\n'][..], &message].concat();
+        assert_eq!(server.ask(&input), Some(200), "{path}: what the damage is done to is good");
+    }
     assert!(statuses.contains_key(&200) && statuses.contains_key(&400), "{statuses:?}");
 }
 
