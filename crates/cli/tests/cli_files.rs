@@ -238,6 +238,16 @@ fn what_fails_ends_with_1_and_says_what_to_do() {
         let said = stderr(&run(&["top", &folder.file("odd", text)]));
         assert!(said.contains(&format!("odd: {words}")), "{said}");
     }
+    for (bytes, words) in [
+        (vec![0xf8, 0, 0xf8], "is neither pprof nor folded stacks"),
+        (formats::gzip(&[0xf8, 0, 0xf8]), "is neither pprof nor folded stacks"),
+        (formats::gzip(STACKS.as_bytes())[..20].to_vec(), "is no profile that can be read: gzip: truncated"),
+    ] {
+        let odd = folder.0.path().join("odd");
+        std::fs::write(&odd, bytes).unwrap();
+        let said = stderr(&run(&["top", odd.to_str().unwrap()]));
+        assert!(said.contains(&format!("odd: {words}")), "{said}");
+    }
     let nobody = run(&["top", "cpu", "--server", "http://127.0.0.1:1"]);
     assert_eq!(nobody.status.code(), Some(1));
     assert!(stderr(&nobody).contains("start one with `everflame server`"), "{}", stderr(&nobody));

@@ -7,7 +7,7 @@ use std::{
 };
 
 use formats::{
-    DecodeError, DecodeErrorKind, Decoded, Decoder, Limits, Measure, SniffedFormat, SpeedscopeUnit, sniff,
+    DecodeError, DecodeErrorKind, Decoded, Decoder, Limits, Measure, SniffedFormat, SpeedscopeUnit,
     sniff_inside,
 };
 use profile::{
@@ -236,8 +236,13 @@ pub fn decode<'a>(
     body: &'a [u8],
     limits: &Limits,
 ) -> Result<(Profile<'a>, Decoded), String> {
-    let is_known = sniff(body) != SniffedFormat::Unknown;
     decoder.pprof(body, limits).map_err(|error| {
+        let is_known = match sniff_inside(body) {
+            SniffedFormat::Unknown => false,
+            // What is inside is nothing known, unless it could not be unpacked.
+            SniffedFormat::Gzip | SniffedFormat::Zstd => matches!(error.field.as_str(), "gzip" | "zstd"),
+            _ => true,
+        };
         if is_known { said(error) } else { format!("is neither pprof nor folded stacks ({error})") }
     })
 }
