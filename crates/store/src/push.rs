@@ -276,11 +276,11 @@ impl Shared {
         }
         let live = &published.live;
         let partition = live.partition_or_new(new.tenant, service);
-        let mut buffer = self.buffers.take();
         let mut writer = partition.lock();
         if let Some(&ticket) = writer.known.get(&id) {
             return Ok(duplicate(Ticket(ticket)));
         }
+        let mut buffer = self.buffers.take();
         let attachment = HeadAttachment {
             id,
             labels: new.labels.clone(),
