@@ -1,4 +1,5 @@
-//! Limits on request bodies, once for all APIs: size (413, C025, C043) and memory over all requests (503, D19).
+//! Limits on request bodies, once for all APIs: size (413, C025, C043), memory over all requests (503, D19), and what the
+//! connection says of time (408, C102).
 //!
 //! A `Content-Length` over the limit is refused before a byte is read. Bodies without one are counted while they come
 //! in and cut at the limit. The bytes stay claimed until the request has been answered. A body that breaks off or is
@@ -19,6 +20,11 @@ use http::{HeaderMap, header};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 
 use crate::{ApiError, ApiState, Claim, ErrorKind, ErrorShape, limits};
+
+/// The error with which whoever serves a connection ends a request body that comes too slowly.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the request body came too slowly")]
+pub struct BodyStalled;
 
 /// Puts the limits around what answers a request.
 pub(crate) async fn limited<F: Future<Output = Response>>(
@@ -58,11 +64,14 @@ fn too_large() -> ApiError {
     )
 }
 
-/// Why a body could not be read to its end. Where it was too slow, the connection's watch answers 408 instead.
+/// Why a body could not be read to its end.
 fn broken_off(error: &axum::Error) -> ApiError {
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {
         cause = inner;
+    }
+    if cause.is::<BodyStalled>() {
+        return ApiError::new(ErrorKind::Timeout, "body", BodyStalled.to_string());
     }
     ApiError::new(ErrorKind::Malformed, "body", format!("could not be read to its end: {cause}"))
 }

@@ -251,6 +251,8 @@ impl ApiError {
         match self.kind {
             // Connect's own table says 429, which clients take for "try again"; R4 wants the truth.
             ErrorKind::TooLarge => error.with_http_status(StatusCode::PAYLOAD_TOO_LARGE),
+            // It says 504, which is for what the server is slow at.
+            ErrorKind::Timeout => error.with_http_status(StatusCode::REQUEST_TIMEOUT),
             _ => error,
         }
     }

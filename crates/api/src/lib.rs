@@ -36,6 +36,7 @@ use axum::{
 };
 
 pub use access::Tenancy;
+pub use body::BodyStalled;
 pub use error::{ApiError, ErrorKind};
 pub use memory::{Budget, Claim};
 pub use metrics::ApiMetrics;

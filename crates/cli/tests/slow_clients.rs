@@ -104,6 +104,63 @@ fn c102_two_thousand_stalling_clients_of_each_kind_are_cut_and_harm_nobody() {
     server.get("/api/v1/top?type=cpu").expect(200);
 }
 
+#[test]
+fn c102_who_sends_a_body_too_slowly_is_told_in_the_words_of_the_api() {
+    let server = TestServer::start(&["--body-timeout=300ms"]);
+    let slow = "the request body came too slowly";
+    let push = "/push.v1.PusherService/Push";
+    let answers = [
+        (
+            "/api/v1/push?service=a",
+            "",
+            408,
+            format!("{{\"code\":\"deadline_exceeded\",\"field\":\"body\",\"message\":\"body: {slow}\"}}"),
+        ),
+        (
+            "/ingest?name=a",
+            "",
+            408,
+            format!("{{\"code\":\"deadline_exceeded\",\"message\":\"body: {slow}\"}}"),
+        ),
+        (
+            "/api/0/profiles?service=a&type=cpu",
+            "",
+            408,
+            format!("{{\"code\":408,\"error\":\"body: {slow}\"}}"),
+        ),
+        (
+            push,
+            "application/proto",
+            408,
+            format!("{{\"code\":\"deadline_exceeded\",\"message\":\"body: {slow}\"}}"),
+        ),
+        (
+            push,
+            "application/json",
+            408,
+            format!("{{\"code\":\"deadline_exceeded\",\"message\":\"body: {slow}\"}}"),
+        ),
+        (push, "application/grpc", 200, "grpc-status: 4\r\n".to_owned()),
+        (push, "application/grpc-web+proto", 200, "grpc-status: 4\r\n".to_owned()),
+    ];
+    for (path, content_type, status, words) in answers {
+        let mut stream = TcpStream::connect(&server.address).unwrap();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: x\r\ncontent-type: {content_type}\r\ncontent-length: 99\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.write_all(b"abc").unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).unwrap();
+        let answer = String::from_utf8_lossy(&answer);
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status} ")), "{path} {content_type}: {answer}");
+        assert!(
+            answer.contains(&words) && answer.contains("connection: close"),
+            "{path} {content_type}: {answer}"
+        );
+    }
+}
+
 /// A frame of HTTP/2.
 fn http2(kind: u8, flags: u8, stream: u8, payload: &[u8]) -> Vec<u8> {
     let length = u32::try_from(payload.len()).unwrap().to_be_bytes();

@@ -14,17 +14,13 @@ use std::{
     time::Duration,
 };
 
+use api::BodyStalled;
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 use tokio::time::{Instant, Sleep};
 
 use crate::{activity::RequestGuard, limits};
-
-/// The error of a body that stands still.
-#[derive(Clone, Copy, Debug, thiserror::Error)]
-#[error("the request body came too slowly")]
-pub(crate) struct BodyStalled;
 
 type BoxError = Box<dyn std::error::Error + Send + Sync>;
 

@@ -14,7 +14,7 @@ use std::{
 };
 
 use axum::body::Body;
-use http::{HeaderValue, Request, Response, StatusCode, Version, header};
+use http::{HeaderValue, Request, Response, Version, header};
 use hyper::body::Incoming;
 use hyper_util::{
     rt::{TokioExecutor, TokioIo, TokioTimer},
@@ -181,7 +181,8 @@ impl Connection {
     ) -> Result<Response<GuardedBody<Body>>, Infallible> {
         let stalled = Arc::new(AtomicBool::new(false));
         // HTTP/2 ends a stream alone. Who waits for `100 Continue` has not sent the body yet and need not.
-        let is_kept = request.version() < Version::HTTP_2 && !request.headers().contains_key(header::EXPECT);
+        let is_http1 = request.version() < Version::HTTP_2;
+        let is_kept = is_http1 && !request.headers().contains_key(header::EXPECT);
         let (head, body) = request.into_parts();
         let refused = refusal::of_long_head(&head);
         let (body, returned) =
@@ -189,7 +190,7 @@ impl Connection {
         let mut request = Request::from_parts(head, Body::new(body));
         request.extensions_mut().insert(ClientAddress(self.address));
         let counted = Counted::new(&self.stats.requests);
-        let response = match refused {
+        let mut response = match refused {
             Some(refused) => {
                 drop(request);
                 refused
@@ -197,25 +198,15 @@ impl Connection {
             None => self.front.answer(request).await,
         };
         drop(counted);
-        // Before the rest is read: one that nobody waited for may come slowly without taking the answer away.
-        let response = if stalled.load(Ordering::Relaxed) { too_slow() } else { response };
+        if is_http1 && stalled.load(Ordering::Relaxed) {
+            // The rest will not be waited for.
+            response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+        }
         if is_kept {
             read_rest(&returned).await;
         }
         Ok(response.map(|body| GuardedBody::new(body, guard)))
     }
-}
-
-/// 408 for a body that stood still, whatever the route made of its end.
-fn too_slow() -> Response<Body> {
-    let text =
-        "{\"code\":\"deadline_exceeded\",\"message\":\"the request body came too slowly\",\"field\":\"\"}\n";
-    let mut response = Response::new(Body::from(text));
-    *response.status_mut() = StatusCode::REQUEST_TIMEOUT;
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
-    response
 }
 
 fn builder(limits: &ConnectionLimits) -> auto::Builder<TokioExecutor> {
