@@ -5,7 +5,8 @@
 //! one exact cut (`cut`) → the answer (`flame`, `table`, `diff`, `dot`, `timeline`, `points`, `heatmap`, `labels`,
 //! `listing`, `overview`, `export`).
 //!
-//! Beside it stands what is asked of every profile as it comes ([`Counting`]).
+//! Beside it stand what is asked of every profile as it comes ([`Counting`]), and how times are written in a question
+//! ([`read_instant`]).
 //!
 //! Not here: status codes and wire formats (`api`), how data is kept (`store`).
 
@@ -45,6 +46,7 @@ mod selection;
 mod selector;
 mod stack_filter;
 mod table;
+mod time_words;
 mod timeline;
 
 pub use answer::{Answer, AnswerStats, NameMode};
@@ -66,6 +68,7 @@ pub use selection::{Aggregation, Control, Selection, SpanFilter, TypeSelector};
 pub use selector::{MatchOperator, Matcher, Selector};
 pub use stack_filter::{FrameFilter, FrameRules};
 pub use table::{CallersTable, FunctionSide, TopRow, TopTable};
+pub use time_words::{read_instant, read_length};
 pub use timeline::{StepRange, Timeline, TimelineSeries};
 
 /// Fuzz body of the selector parser: any bytes give a selector or an error, and what parses is stable when written.

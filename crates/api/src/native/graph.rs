@@ -140,12 +140,14 @@ fn steps(range: TimeRange, step: Option<&str>) -> Result<StepRange, ApiError> {
     let width = range.to.0.saturating_sub(range.from.0);
     let step_nanos = match step {
         None => nice_step(width),
-        Some(text) => time::length(text).filter(|&step| step >= limits::STEP_NANOS_MIN).ok_or_else(|| {
-            ApiError::invalid(
-                "step",
-                format!("{:?} is no length of time of at least 1ms, such as 15s", cut(text)),
-            )
-        })?,
+        Some(text) => {
+            query::read_length(text).filter(|&step| step >= limits::STEP_NANOS_MIN).ok_or_else(|| {
+                ApiError::invalid(
+                    "step",
+                    format!("{:?} is no length of time of at least 1ms, such as 15s", cut(text)),
+                )
+            })?
+        }
     };
     let start = range.from.0.div_euclid(step_nanos).saturating_mul(step_nanos);
     let range = TimeRange { from: profile::Timestamp(start), to: range.to };
