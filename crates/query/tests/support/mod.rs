@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
 #![allow(dead_code, reason = "each test file uses a part")]
 
+pub mod watched;
+
 use std::sync::Arc;
 
 use block::{Block, BlockInput, Dataset, DatasetPart, MemoryFile, write_block};
