@@ -11,9 +11,10 @@ use std::{borrow::Cow, collections::HashMap};
 use block::{Frame, NONE, Symbols};
 
 use crate::{
-    NameMode,
+    NameMode, QueryError, limits,
     name_table::{Name, NameTable},
     path_table::{PathTable, ROOT},
+    progress::Progress,
     pruning::Pruning,
 };
 
@@ -79,13 +80,33 @@ impl DisplayTree {
     }
 
     /// Adds what the symbols have beyond what is here.
-    pub fn extend(&mut self, symbols: &dyn Symbols) {
+    ///
+    /// # Errors
+    /// When the query is over; what has been named by then stays, and the next query goes on from there.
+    pub fn extend(&mut self, symbols: &dyn Symbols, progress: &Progress<'_>) -> Result<(), QueryError> {
+        let named = self.name_frames(symbols, progress);
+        if named.is_ok() {
+            self.add_nodes(symbols);
+        }
+        self.names.sort();
+        named
+    }
+
+    /// Undoing a mangled name may take a millisecond, and a profile brings as many as it likes.
+    fn name_frames(&mut self, symbols: &dyn Symbols, progress: &Progress<'_>) -> Result<(), QueryError> {
         for id in (0_u32..symbols.frame_count()).skip(self.frame_names.len()) {
+            if id.is_multiple_of(limits::FRAMES_NAMED_PER_CHECK) {
+                progress.check()?;
+            }
             let frame = symbols.frame(id);
             self.walks |= self.depends_on_mapping(&frame);
             let name = self.frame_name(&frame);
             self.frame_names.push(name);
         }
+        Ok(())
+    }
+
+    fn add_nodes(&mut self, symbols: &dyn Symbols) {
         self.node_display.reserve((symbols.node_count() as usize).saturating_sub(self.node_display.len()));
         if self.walks {
             self.extend_by_walks(symbols);
@@ -101,10 +122,9 @@ impl DisplayTree {
                 self.node_display.push(self.function_display[symbols.node(id).function_node as usize]);
             }
         }
-        self.names.sort();
     }
 
-    /// As [`DisplayTree::extend`], node by node: where frames are dropped, because pprof drops by location, and where the
+    /// As [`DisplayTree::add_nodes`], node by node: where frames are dropped, because pprof drops by location, and where the
     /// name of a frame depends on the mapping of the location.
     fn extend_by_walks(&mut self, symbols: &dyn Symbols) {
         let mut pruning = self.pruning.take();

@@ -10,8 +10,9 @@ use std::{
 use block::{DatasetId, Symbols};
 
 use crate::{
-    NameMode,
+    NameMode, QueryError,
     display::DisplayTree,
+    progress::Progress,
     pruning::{Pruning, PruningKey},
 };
 
@@ -57,7 +58,15 @@ impl DisplayCache {
     }
 
     /// The tree of a key, extended to what the symbols have, and a sentence where frames could not be dropped.
-    pub fn tree(&self, key: &DisplayKey, symbols: &dyn Symbols) -> (SharedTree, Option<String>) {
+    ///
+    /// # Errors
+    /// When the query is over before that; the tree is kept as far as it has come.
+    pub fn tree(
+        &self,
+        key: &DisplayKey,
+        symbols: &dyn Symbols,
+        progress: &Progress<'_>,
+    ) -> Result<(SharedTree, Option<String>), QueryError> {
         let mut notice = None;
         let tree = self.find(key).unwrap_or_else(|| {
             let pruning = key.pruning.as_ref().and_then(|pruning| match Pruning::new(pruning) {
@@ -69,13 +78,14 @@ impl DisplayCache {
             });
             Arc::new(RwLock::new(DisplayTree::new(key.mode, pruning)))
         });
+        let mut extended = Ok(());
         if !read(&tree).covers(symbols) {
             let mut writing = tree.write().unwrap_or_else(PoisonError::into_inner);
-            writing.extend(symbols);
+            extended = writing.extend(symbols, progress);
         }
         let bytes = read(&tree).bytes();
         self.keep(key, &tree, bytes);
-        (tree, notice)
+        extended.map(|()| (tree, notice))
     }
 
     fn find(&self, key: &DisplayKey) -> Option<SharedTree> {

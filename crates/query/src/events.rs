@@ -292,7 +292,7 @@ pub(crate) fn inside_of(
         pruning: None,
         rules: names::RULES_VERSION,
     };
-    let (shared, _) = engine.trees.tree(&key, &*symbols);
+    let (shared, _) = engine.trees.tree(&key, &*symbols, progress)?;
     let tree = read(&shared);
     let inside = stacks.inside(tree.paths(), tree.names(), progress)?;
     Ok(Some(tree.node_display().iter().map(|&display| inside[display as usize]).collect()))

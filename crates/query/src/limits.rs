@@ -44,6 +44,10 @@ pub const SAMPLE_LABEL_SET_BYTES_MAX: usize = 32 << 20;
 /// Sample labels that are looked at between two looks at deadline and cancellation: about a millisecond of work.
 pub const SAMPLE_LABELS_PER_CHECK: usize = 4_096;
 
+/// Frames that are named between two looks at deadline and cancellation: a tenth of a second where all are mangled names
+/// of the worst kind, next to nothing else.
+pub const FRAMES_NAMED_PER_CHECK: u32 = 64;
+
 /// Labels of one group-by. A series has at most 30, and each group holds one value of each.
 pub const GROUP_LABELS_MAX: usize = 64;
 

@@ -148,7 +148,7 @@ fn with_display<'p, 'c, 'd, T: Amount, R>(
         pruning: pruning.clone(),
         rules: names::RULES_VERSION,
     };
-    let (shared, notice) = context.cache.tree(&key, &*symbols);
+    let (shared, notice) = context.cache.tree(&key, &*symbols, context.progress)?;
     plan.stats.notices.extend(notice);
     let tree = read(&shared);
     let mut selfs = vec![T::default(); tree.paths().len()];
