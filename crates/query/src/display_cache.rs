@@ -34,6 +34,8 @@ pub(crate) type SharedTree = Arc<RwLock<DisplayTree>>;
 
 struct Entry {
     tree: SharedTree,
+    /// What is to be said wherever the tree is used.
+    notice: Option<String>,
     bytes: u64,
     used: u64,
 }
@@ -67,16 +69,12 @@ impl DisplayCache {
         symbols: &dyn Symbols,
         progress: &Progress<'_>,
     ) -> Result<(SharedTree, Option<String>), QueryError> {
-        let mut notice = None;
-        let tree = self.find(key).unwrap_or_else(|| {
-            let pruning = key.pruning.as_ref().and_then(|pruning| match Pruning::new(pruning) {
-                Ok(pruning) => Some(pruning),
-                Err(reason) => {
-                    notice = Some(reason);
-                    None
-                }
-            });
-            Arc::new(RwLock::new(DisplayTree::new(key.mode, pruning)))
+        let (tree, notice) = self.find(key).unwrap_or_else(|| {
+            let (pruning, notice) = match key.pruning.as_ref().map(Pruning::new).transpose() {
+                Ok(pruning) => (pruning, None),
+                Err(reason) => (None, Some(reason)),
+            };
+            (Arc::new(RwLock::new(DisplayTree::new(key.mode, pruning))), notice)
         });
         let mut extended = Ok(());
         if !read(&tree).covers(symbols) {
@@ -84,23 +82,23 @@ impl DisplayCache {
             extended = writing.extend(symbols, progress);
         }
         let bytes = read(&tree).bytes();
-        self.keep(key, &tree, bytes);
+        self.keep(key, &tree, notice.clone(), bytes);
         extended.map(|()| (tree, notice))
     }
 
-    fn find(&self, key: &DisplayKey) -> Option<SharedTree> {
+    fn find(&self, key: &DisplayKey) -> Option<(SharedTree, Option<String>)> {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         entries.clock += 1;
         let clock = entries.clock;
         let entry = entries.by_key.get_mut(key)?;
         entry.used = clock;
-        Some(entry.tree.clone())
+        Some((entry.tree.clone(), entry.notice.clone()))
     }
 
-    fn keep(&self, key: &DisplayKey, tree: &SharedTree, bytes: u64) {
+    fn keep(&self, key: &DisplayKey, tree: &SharedTree, notice: Option<String>, bytes: u64) {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         entries.clock += 1;
-        let entry = Entry { tree: tree.clone(), bytes, used: entries.clock };
+        let entry = Entry { tree: tree.clone(), notice, bytes, used: entries.clock };
         if let Some(before) = entries.by_key.insert(key.clone(), entry) {
             entries.bytes -= before.bytes;
         }

@@ -149,7 +149,8 @@ fn with_display<'p, 'c, 'd, T: Amount, R>(
         rules: names::RULES_VERSION,
     };
     let (shared, notice) = context.cache.tree(&key, &*symbols, context.progress)?;
-    plan.stats.notices.extend(notice);
+    // The profiles of one program have the same expressions in every dataset.
+    plan.stats.notices.extend(notice.filter(|notice| !plan.stats.notices.contains(notice)));
     let tree = read(&shared);
     let mut selfs = vec![T::default(); tree.paths().len()];
     let mut sums = Sums {

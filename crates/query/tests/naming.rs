@@ -1,4 +1,5 @@
-//! The naming of functions for a query: when it stops, and that what was named by then is not named again.
+//! The naming of functions for a query: when it stops, that what was named by then is not named again, and what is said of
+//! expressions that cannot be used.
 
 #![allow(clippy::unwrap_used, reason = "a test may stop where something is missing")]
 
@@ -6,7 +7,7 @@ mod support;
 
 use std::sync::{Arc, atomic::Ordering};
 
-use query::{Control, NameMode, QueryError, limits};
+use query::{Control, Engine, NameMode, QueryError, limits};
 use support::{watched::watched, *};
 
 #[test]
@@ -29,4 +30,24 @@ fn naming_stops_when_it_is_told_to_and_goes_on_from_there() {
     assert_eq!((top.total, top.rows.len() as u64), (2_000, FUNCTIONS));
     let again = watch.asked.load(Ordering::Relaxed);
     assert!(again <= FUNCTIONS - 500 + u64::from(limits::FRAMES_NAMED_PER_CHECK), "{again} were named again");
+}
+
+/// The tree is kept for the next query, and so is what is to be said of it; once, however many datasets there are.
+#[test]
+fn expressions_that_cannot_be_used_are_told_to_every_query() {
+    let mut made = Made::new(&[("cpu", "nanoseconds")]);
+    made.stack("main;work", &[7]);
+    made.columns.header.drop_frames = made.string("(work");
+    let datasets = ["a", "b"].map(|name| {
+        let mut service = Service::new(name);
+        service.push("process_cpu", &[], 0, &made.profile());
+        service.dataset()
+    });
+    let engine = Engine::over(datasets.to_vec());
+    for time in ["first", "second"] {
+        let answer = engine.top(&select("{}"), NameMode::Raw, &control()).unwrap();
+        let [notice] = answer.stats.notices.as_slice() else { panic!("{time}: {:?}", answer.stats.notices) };
+        assert!(notice.starts_with("frames are not dropped: drop_frames: "), "{time}: {notice}");
+        assert_eq!(answer.data.rows.len(), 2);
+    }
 }
