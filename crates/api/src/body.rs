@@ -4,11 +4,14 @@
 //! A `Content-Length` over the limit is refused before a byte is read. Bodies without one are counted while they come
 //! in and cut at the limit. The bytes stay claimed until the request has been answered. A body that breaks off or is
 //! framed wrongly is told so in the shape of the API that was called, not in a web framework's words.
+//!
+//! A body in pieces of a byte is put together here: whoever reads it keeps its pieces until it is whole, which took 33
+//! times the bytes that were claimed for it.
 
 use std::{
     pin::Pin,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
-    task::{Context, Poll},
+    task::{Context, Poll, ready},
 };
 
 use axum::{
@@ -16,6 +19,7 @@ use axum::{
     extract::{DefaultBodyLimit, Request},
     response::Response,
 };
+use bytes::BytesMut;
 use http::{HeaderMap, header};
 use http_body::{Body as HttpBody, Frame, SizeHint};
 
@@ -47,7 +51,7 @@ pub(crate) async fn limited<F: Future<Output = Response>>(
     };
     let count = Arc::new(Mutex::new(Count { bytes: 0, claim, error: None }));
     let counted = Arc::clone(&count);
-    let request = request.map(|inner| Body::new(CountedBody { inner, count: counted }));
+    let request = request.map(|inner| Body::new(CountedBody::new(inner, counted)));
     let response = answer(request).await;
     // A reader that was cut off knows only that reading failed; the client is told why.
     match lock(&count).error.take() {
@@ -93,6 +97,50 @@ fn lock(count: &Mutex<Count>) -> MutexGuard<'_, Count> {
 struct CountedBody {
     inner: Body,
     count: Arc<Mutex<Count>>,
+    /// Small pieces that came one after the other.
+    gathered: BytesMut,
+    /// What came behind them, and waits until they are handed on.
+    held: Option<Frame<Bytes>>,
+    is_ended: bool,
+}
+
+impl CountedBody {
+    fn new(inner: Body, count: Arc<Mutex<Count>>) -> Self {
+        Self { inner, count, gathered: BytesMut::new(), held: None, is_ended: false }
+    }
+
+    /// Counts a piece, or says why it is one too many.
+    fn count(&self, frame: &Frame<Bytes>) -> Result<(), axum::Error> {
+        let Some(data) = frame.data_ref() else { return Ok(()) };
+        let mut count = lock(&self.count);
+        count.bytes = count.bytes.saturating_add(data.len());
+        let bytes = count.bytes;
+        let checked =
+            if bytes > limits::BODY_BYTES_MAX { Err(too_large()) } else { count.claim.grow_to(bytes) };
+        checked.map_err(|error| {
+            count.error = Some(error.clone());
+            axum::Error::new(error)
+        })
+    }
+
+    /// Puts a small piece to others; gives back what is to be handed on as it is.
+    fn gather(&mut self, frame: Frame<Bytes>) -> Option<Frame<Bytes>> {
+        let data = match frame.into_data() {
+            Ok(data) => data,
+            Err(trailers) => return Some(trailers),
+        };
+        // The one piece of most bodies need not be copied.
+        let is_all = self.gathered.is_empty() && self.inner.is_end_stream();
+        if is_all || data.len() >= limits::BODY_PIECE_BYTES_MIN {
+            return Some(Frame::data(data));
+        }
+        self.gathered.extend_from_slice(&data);
+        None
+    }
+
+    fn take_gathered(&mut self) -> Frame<Bytes> {
+        Frame::data(std::mem::take(&mut self.gathered).freeze())
+    }
 }
 
 impl HttpBody for CountedBody {
@@ -103,31 +151,107 @@ impl HttpBody for CountedBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        let polled = Pin::new(&mut self.inner).poll_frame(context);
-        if let Poll::Ready(Some(Err(error))) = &polled {
-            lock(&self.count).error.get_or_insert_with(|| broken_off(error));
+        let this = &mut *self;
+        if let Some(frame) = this.held.take() {
+            return Poll::Ready(Some(Ok(frame)));
         }
-        if let Poll::Ready(Some(Ok(frame))) = &polled
-            && let Some(data) = frame.data_ref()
-        {
-            let mut count = lock(&self.count);
-            count.bytes = count.bytes.saturating_add(data.len());
-            let bytes = count.bytes;
-            let checked =
-                if bytes > limits::BODY_BYTES_MAX { Err(too_large()) } else { count.claim.grow_to(bytes) };
-            if let Err(error) = checked {
-                count.error = Some(error.clone());
-                return Poll::Ready(Some(Err(axum::Error::new(error))));
+        while !this.is_ended {
+            let frame = match ready!(Pin::new(&mut this.inner).poll_frame(context)) {
+                Some(Ok(frame)) => frame,
+                Some(Err(error)) => {
+                    lock(&this.count).error.get_or_insert_with(|| broken_off(&error));
+                    return Poll::Ready(Some(Err(error)));
+                }
+                None => {
+                    this.is_ended = true;
+                    break;
+                }
+            };
+            if let Err(error) = this.count(&frame) {
+                return Poll::Ready(Some(Err(error)));
             }
+            match this.gather(frame) {
+                Some(frame) if this.gathered.is_empty() => return Poll::Ready(Some(Ok(frame))),
+                Some(frame) => this.held = Some(frame),
+                None if this.gathered.len() < limits::BODY_GATHERED_BYTES => continue,
+                None => {}
+            }
+            return Poll::Ready(Some(Ok(this.take_gathered())));
         }
-        polled
+        if this.gathered.is_empty() { Poll::Ready(None) } else { Poll::Ready(Some(Ok(this.take_gathered()))) }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.inner.is_end_stream()
+        self.gathered.is_empty() && self.held.is_none() && (self.is_ended || self.inner.is_end_stream())
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.inner.size_hint()
+        let held = self.held.as_ref().and_then(Frame::data_ref).map_or(0, Bytes::len);
+        let here = (self.gathered.len() + held) as u64;
+        let inner = self.inner.size_hint();
+        let mut hint = SizeHint::new();
+        if let Some(upper) = inner.upper() {
+            hint.set_upper(upper.saturating_add(here));
+        }
+        hint.set_lower(inner.lower().saturating_add(here));
+        hint
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::StreamExt as _;
+    use http::HeaderValue;
+    use http_body_util::{BodyExt as _, StreamBody};
+
+    use super::*;
+
+    /// A body that comes in these pieces, then trailers where there are any.
+    fn counted(pieces: Vec<Vec<u8>>, trailers: Option<HeaderMap>) -> CountedBody {
+        let data = pieces.into_iter().map(|piece| Frame::data(Bytes::from(piece)));
+        let frames = data.chain(trailers.map(Frame::trailers)).map(Ok::<_, axum::Error>);
+        let stream = futures::stream::iter(frames.collect::<Vec<_>>());
+        let claim = crate::Budget::new(1 << 30).claim(0).unwrap();
+        let count = Arc::new(Mutex::new(Count { bytes: 0, claim, error: None }));
+        CountedBody::new(Body::new(StreamBody::new(stream)), count)
+    }
+
+    #[tokio::test]
+    async fn pieces_of_a_byte_are_put_together() {
+        let bytes: Vec<u8> = (0..100_000_u32).map(|number| (number % 251) as u8).collect();
+        let body = counted(bytes.iter().map(|&byte| vec![byte]).collect(), None);
+        let count = Arc::clone(&body.count);
+        let frames: Vec<Bytes> = body.into_data_stream().map(Result::unwrap).collect().await;
+        assert_eq!(frames.len(), 100_000_usize.div_ceil(limits::BODY_GATHERED_BYTES));
+        assert_eq!((frames.concat(), lock(&count).bytes), (bytes, 100_000));
+    }
+
+    #[tokio::test]
+    async fn pieces_of_all_sizes_and_trailers_keep_their_order() {
+        let large = limits::BODY_PIECE_BYTES_MIN;
+        let sizes = [1, large, large, 3, 0, 7, large - 1, large + 1, 1, 1];
+        let pieces: Vec<Vec<u8>> = (0..).zip(sizes).map(|(number, size)| vec![number; size]).collect();
+        let trailers = HeaderMap::from_iter([(header::ETAG, HeaderValue::from_static("x"))]);
+        let all = pieces.concat();
+        let mut body = counted(pieces, Some(trailers.clone()));
+        let mut read = Vec::new();
+        let mut last = None;
+        while let Some(frame) = body.frame().await {
+            assert!(last.is_none(), "trailers come last");
+            match frame.unwrap().into_data() {
+                Ok(data) => read.extend_from_slice(&data),
+                Err(frame) => last = frame.into_trailers().ok(),
+            }
+        }
+        assert_eq!((read, last), (all, Some(trailers)));
+        assert!(body.is_end_stream() && body.frame().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn what_waits_is_part_of_the_size() {
+        let mut body = counted(vec![vec![1; 10], vec![2; limits::BODY_PIECE_BYTES_MIN]], None);
+        assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap().len(), 10);
+        assert!(!body.is_end_stream());
+        assert_eq!(body.size_hint().lower(), limits::BODY_PIECE_BYTES_MIN as u64);
     }
 }

@@ -6,6 +6,13 @@ use std::time::Duration;
 /// largest gRPC message.
 pub const BODY_BYTES_MAX: usize = 64 << 20;
 
+/// Pieces of a request body below this size are put together, bytes: each is kept with some 30 bytes beside it until the
+/// body is whole, and a client chooses how small they are.
+pub const BODY_PIECE_BYTES_MIN: usize = 4 << 10;
+
+/// Small pieces of a request body are handed on together from this size on, bytes.
+pub const BODY_GATHERED_BYTES: usize = 16 << 10;
+
 /// Bytes of one profile after inflation. Four times the body limit; larger ones are decompression bombs (C024).
 pub const INFLATED_BYTES_MAX: usize = 256 << 20;
 

@@ -39,12 +39,7 @@ impl ErrorShape {
         }
         // RPC paths are /package.Service/Method; nothing else has a dot in its first part.
         let first = path.trim_start_matches('/').split('/').next().unwrap_or("");
-        if !first.contains('.') {
-            return Self::Native;
-        }
-        let mut headers = request.headers().clone();
-        media::spell_plainly(&mut headers);
-        Self::Rpc(headers)
+        if first.contains('.') { Self::Rpc(request.headers().clone()) } else { Self::Native }
     }
 
     /// The error in this shape.
@@ -55,7 +50,10 @@ impl ErrorShape {
             Self::Ingest => error.into_ingest_response(),
             Self::Profefe => error.into_profefe_response(),
             Self::Pprof => error.into_pprof_response(),
-            Self::Rpc(headers) => error.into_connect().into_http_response(&headers).into_response(),
+            Self::Rpc(mut headers) => {
+                media::spell_plainly(&mut headers);
+                error.into_connect().into_http_response(&headers).into_response()
+            }
         }
     }
 }
