@@ -491,3 +491,92 @@ fn number_headers(
     }
     used.iter().copied().zip(0..).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::{bool::weighted, collection::vec, prelude::*};
+
+    use super::*;
+
+    /// A tree that is made for a test.
+    struct Made {
+        parents: Vec<u32>,
+        used: Vec<bool>,
+        keys: Vec<u64>,
+    }
+
+    impl Made {
+        fn visited(&self) -> Vec<u32> {
+            let mut ids = Vec::new();
+            let parent = |id: u32| self.parents[id as usize];
+            depth_first(
+                &self.used,
+                parent,
+                |id| self.keys[id as usize],
+                |id, place| {
+                    assert_eq!(place as usize, ids.len());
+                    ids.push(id);
+                },
+            );
+            ids
+        }
+
+        /// Ids sorted by the keys on their paths: whoever begins another path comes before it.
+        fn expected(&self) -> Vec<u32> {
+            let mut paths: Vec<(Vec<(u64, u32)>, u32)> = Vec::new();
+            for id in ids(&self.used) {
+                let mut path = Vec::new();
+                let mut next = id;
+                while next != NONE {
+                    path.push((self.keys[next as usize], next));
+                    next = self.parents[next as usize];
+                }
+                path.reverse();
+                paths.push((path, id));
+            }
+            paths.sort();
+            paths.into_iter().map(|(_, id)| id).collect()
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn trees_of_all_kinds_are_walked_depth_first_in_the_order_of_keys(
+            kind in 0..4_u32,
+            // Few keys, so that some are equal: then the older id is first.
+            nodes in vec((any::<u32>(), weighted(0.6), 0..5_u64), 0..60),
+        ) {
+            let parents: Vec<u32> = (0..)
+                .zip(&nodes)
+                .map(|(id, &(number, ..))| match kind {
+                    // Bushy, long, a wood of roots, a star.
+                    0 => number % (id + 1),
+                    1 => u32::saturating_sub(id, number % 3),
+                    2 => number % (3 * id + 1),
+                    _ => 0,
+                })
+                .zip(0..)
+                .map(|(parent, id)| if parent < id { parent } else { NONE })
+                .collect();
+            let mut used: Vec<bool> = nodes.iter().map(|&(_, is_used, _)| is_used).collect();
+            for id in (0..used.len()).rev().filter(|&id| parents[id] != NONE) {
+                used[parents[id] as usize] |= used[id];
+            }
+            let made = Made { parents, used, keys: nodes.iter().map(|&(_, _, key)| key).collect() };
+            prop_assert_eq!(made.visited(), made.expected());
+        }
+    }
+
+    #[test]
+    fn the_deepest_stack_and_the_widest_node_are_walked() {
+        let length = 200_000_u32;
+        let all = || vec![true; length as usize];
+        let chain = (0..length).map(|id| id.checked_sub(1).unwrap_or(NONE)).collect();
+        let made = Made { parents: chain, used: all(), keys: vec![0; length as usize] };
+        assert!(made.visited().into_iter().eq(0..length));
+        let roots = vec![NONE; length as usize];
+        let keys = (0..u64::from(length)).rev().collect();
+        let made = Made { parents: roots, used: all(), keys };
+        assert!(made.visited().into_iter().eq((0..length).rev()));
+    }
+}
