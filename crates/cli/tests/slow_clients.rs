@@ -241,6 +241,37 @@ fn a_stop_waits_for_no_http2_client_that_is_idle_and_deaf() {
     assert!(!server.log().contains("did not end in time"), "{}", server.log());
 }
 
+/// The library hangs up on who takes back one request after the other, and would say so each time.
+#[test]
+fn http2_clients_that_take_back_their_requests_fill_no_log() {
+    const HEADERS: u8 = 1;
+    const RESET: u8 = 3;
+    const SETTINGS: u8 = 4;
+    const WHOLE: u8 = 1 | 4;
+    const PING: u8 = 6;
+    const ACKNOWLEDGED: u8 = 1;
+    let server = TestServer::start(&[]);
+    let mut bytes = [&b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"[..], &http2(SETTINGS, 0, 0, &[])].concat();
+    // Answers to pings that were never sent.
+    for _ in 0..100 {
+        bytes.extend(http2(PING, ACKNOWLEDGED, 0, &[7; 8]));
+    }
+    for stream in (1..=201).step_by(2) {
+        bytes.extend(http2(HEADERS, WHOLE, stream, b"\x82\x86\x84\x01\x01x"));
+        bytes.extend(http2(RESET, 0, stream, &[0, 0, 0, 8]));
+    }
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.write_all(&bytes).unwrap();
+    let mut answer = Vec::new();
+    // What is not read yet may make the end a reset.
+    let _ = stream.read_to_end(&mut answer);
+    let text = String::from_utf8_lossy(&answer);
+    assert!(text.contains("too_many_resets"), "{text}");
+    server.get("/ready").expect(200);
+    assert!(!server.log().contains("h2::"), "{}", server.log());
+}
+
 #[test]
 fn c102_a_client_that_does_not_read_its_answer_is_cut() {
     let server = TestServer::start(&["--body-timeout=1s"]);
