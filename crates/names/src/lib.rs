@@ -13,6 +13,7 @@
 
 mod demangle;
 mod generated;
+mod itanium;
 mod kind;
 mod limits;
 mod package;
@@ -27,7 +28,7 @@ pub use prune::{FramePruner, PatternError, pprof_simplified};
 pub use work::take_work;
 
 /// Number of the rule set; caches of display names are keyed by it.
-pub const RULES_VERSION: u32 = 1;
+pub const RULES_VERSION: u32 = 2;
 
 /// The name to show for a function: the raw name, demangled where it is mangled, else the demangled `system_name`.
 /// `None` where both are empty: the caller shows the address (C095).

@@ -8,7 +8,7 @@ thread_local! {
     static WORK: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Adds steps: rules tried, parts walked, texts written.
+/// Adds steps: rules begun, parts walked, texts written.
 #[inline(always)]
 pub(crate) fn count(steps: usize) {
     if cfg!(debug_assertions) {

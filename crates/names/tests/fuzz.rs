@@ -24,7 +24,7 @@ const SEEDS: [&str; 12] = [
 ];
 
 /// What names are made of: two or three of them repeated are what demanglers have been brought down with.
-const TOKENS: [&str; 88] = [
+const TOKENS: [&str; 95] = [
     "L",
     "DT",
     "Dt",
@@ -113,9 +113,28 @@ const TOKENS: [&str; 88] = [
     "[go.shape.",
     "$$Lambda",
     "jdk/proxy",
+    "so",
+    "mc",
+    "rQ",
+    "TL0__",
+    "TyT_",
+    "fp_",
+    "DpT_",
 ];
 
-const STARTS: [&str; 9] = ["_Z", "_Z1fI", "_Z1fIX", "_Z1fN", "_Z1f", "_ZN1a", "_RNv", "_RINvC1a1b", ""];
+const STARTS: [&str; 11] = [
+    "_Z",
+    "_Z1fIJiiEEv",
+    "_ZZ1fIiEvT_ENKUlT_E_clI",
+    "_Z1fI",
+    "_Z1fIX",
+    "_Z1fN",
+    "_Z1f",
+    "_ZN1a",
+    "_RNv",
+    "_RINvC1a1b",
+    "",
+];
 
 /// A start, and one to three tokens again and again; now and then closed.
 fn put_together(random: &mut Random) -> Vec<u8> {

@@ -16,12 +16,12 @@ const STEPS_PER_BYTE: u64 = 24;
 /// Steps that even an empty body may take.
 const STEPS_MIN: u64 = 4096;
 
-/// Steps that undoing a mangled name may take per byte: rules tried, and for each of the bytes that it may stand for the
-/// parts walked and texts written, as Rust and as C++.
-const NAME_STEPS_PER_BYTE: u64 = 32 + 64 * 6;
+/// Steps that undoing a mangled name may take per byte: rules begun, and for each of the bytes that it may stand for two
+/// parts walked as C++ and a text written as Rust.
+const NAME_STEPS_PER_BYTE: u64 = 8 + 64 * 3;
 
 /// Steps that even the shortest name may take.
-const NAME_STEPS_MIN: u64 = 16 << 10;
+const NAME_STEPS_MIN: u64 = 4 << 10;
 
 /// Limits under which bodies are fuzzed: small, so that the limits themselves are met.
 #[must_use]

@@ -1,7 +1,7 @@
 //! Rules for every Rust file: a header, a bounded length, no unfinished work, no path of one machine.
 //!
 //! Generated files (first line `// @generated …`) are left to `codegen`. A file over the limit states why in its
-//! header with a line that begins `//! Long because`. Copies of other people's crates in `third_party` are theirs.
+//! header with a line that begins `//! Long because`.
 
 use super::{Findings, Tree};
 
@@ -21,9 +21,6 @@ const BANNED: &[(&str, &str, &str)] = &[
 
 pub(super) fn check(tree: &Tree, findings: &mut Findings) -> Result<(), String> {
     for name in tree.ending(".rs") {
-        if name.starts_with("third_party/") {
-            continue;
-        }
         let text = tree.read(name)?;
         if text.starts_with("// @generated") {
             continue;
