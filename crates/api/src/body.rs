@@ -33,6 +33,7 @@ pub struct BodyStalled;
 /// Puts the limits around what answers a request.
 pub(crate) async fn limited<F: Future<Output = Response>>(
     state: &ApiState,
+    shape: &ErrorShape,
     mut request: Request,
     answer: impl FnOnce(Request) -> F,
 ) -> Response {
@@ -40,14 +41,13 @@ pub(crate) async fn limited<F: Future<Output = Response>>(
         return answer(request).await;
     }
     DefaultBodyLimit::disable().apply(&mut request);
-    let shape = ErrorShape::of(&request);
     let length = content_length(request.headers());
     if length.is_some_and(|length| length > limits::BODY_BYTES_MAX as u64) {
-        return shape.render(too_large());
+        return shape.clone().render(too_large());
     }
     let claim = match state.memory.claim(0) {
         Ok(claim) => claim,
-        Err(error) => return shape.render(error),
+        Err(error) => return shape.clone().render(error),
     };
     let count = Arc::new(Mutex::new(Count { bytes: 0, claim, error: None }));
     let counted = Arc::clone(&count);
@@ -55,7 +55,7 @@ pub(crate) async fn limited<F: Future<Output = Response>>(
     let response = answer(request).await;
     // A reader that was cut off knows only that reading failed; the client is told why.
     match lock(&count).error.take() {
-        Some(error) => shape.render(error),
+        Some(error) => shape.clone().render(error),
         None => response,
     }
 }

@@ -8,6 +8,7 @@
 //! computes (`query`).
 
 pub mod access;
+mod answers;
 mod body;
 mod error;
 pub mod explain;
@@ -57,6 +58,8 @@ pub fn router(state: Arc<ApiState>) -> axum::Router {
 
 /// What is around every route. One layer, not one each: a layer copies all layers within it for each request.
 async fn around(State(state): State<Arc<ApiState>>, request: Request, next: Next) -> Response {
-    let limited = |request| body::limited(&state, request, |request| next.run(request));
-    explain::watch(&state, request, limited).await
+    let shape = ErrorShape::of(&request);
+    let limited = |request| body::limited(&state, &shape, request, |request| next.run(request));
+    let response = explain::watch(&state, request, limited).await;
+    answers::held(&state.answers, shape, response).await
 }

@@ -25,6 +25,13 @@ pub const IN_FLIGHT_BYTES_MAX: usize = 512 << 20;
 /// not bound the process. Also the most that one profile may have (413).
 pub const TABLES_IN_FLIGHT_BYTES_MAX: usize = 512 << 20;
 
+/// Bytes of all answers that their clients have not read yet; beyond it further ones are 503. A hundred flame graphs of
+/// the default size at once take half of it.
+pub const ANSWERS_IN_FLIGHT_BYTES_MAX: usize = 256 << 20;
+
+/// Answers below this size are not counted, bytes: as many as there may be connections take less than the limit above.
+pub const ANSWER_BYTES_FREE: usize = 16 << 10;
+
 /// Bytes that the profiles of one request may inflate to together: a full body of profiles that are compressed as well
 /// as the best of them (10 to 15 times). Without it one request could keep a core busy for an hour.
 pub const INFLATED_BYTES_PER_REQUEST_MAX: u64 = 1 << 30;

@@ -37,6 +37,12 @@ impl Budget {
         self.used.load(Ordering::Relaxed)
     }
 
+    /// Bytes that claims may have together.
+    #[must_use]
+    pub fn limit(&self) -> usize {
+        self.limit
+    }
+
     /// Takes bytes.
     ///
     /// # Errors

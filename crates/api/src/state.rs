@@ -100,6 +100,8 @@ pub struct ApiState {
     pub memory: Budget,
     /// Bytes that large decoded tables may hold.
     pub tables: Budget,
+    /// Bytes that answers may hold until they are sent.
+    pub answers: Budget,
     /// Rules that count profiles; `None` where the store was opened without any.
     pub rules: Option<Arc<RuleBook>>,
     push_slots: Arc<Semaphore>,
@@ -131,6 +133,7 @@ impl ApiState {
             since: Timestamp::now(),
             memory: Budget::new(options.in_flight_bytes_max),
             tables: Budget::new(limits::TABLES_IN_FLIGHT_BYTES_MAX),
+            answers: Budget::new(limits::ANSWERS_IN_FLIGHT_BYTES_MAX),
             push_slots: Arc::new(Semaphore::new(options.pushes_at_once.max(1))),
             large_pushes: Arc::default(),
             merge_slots: Arc::new(Semaphore::new(options.queries_at_once.max(1))),

@@ -20,6 +20,7 @@ use tower::ServiceExt as _;
 pub struct Server {
     pub disk: ForgetfulDisk,
     pub store: Arc<Store>,
+    pub state: Arc<ApiState>,
     router: Router,
 }
 
@@ -43,8 +44,9 @@ impl Server {
         let store_options = StoreOptions { free_bytes_min: 1, ..StoreOptions::by_hand("unused") };
         let store = Store::open_on(Arc::new(disk.until_crash()), store_options).await.unwrap();
         let engine = Arc::new(Engine::new(Arc::clone(&store), EngineOptions::default()));
-        let router = api::router(ApiState::new(Arc::clone(&store), engine, options));
-        Self { disk, store, router }
+        let state = ApiState::new(Arc::clone(&store), engine, options);
+        let router = api::router(Arc::clone(&state));
+        Self { disk, store, state, router }
     }
 
     /// Any call.
