@@ -1,4 +1,4 @@
-//! Bytes that requests hold at the same time: bodies as received and as inflated (D19), and decoded tables.
+//! Bytes that requests hold at the same time: bodies as received and as inflated (D19), decoded tables, and answers.
 //!
 //! A [`Budget`] hands out [`Claim`]s; who gets none answers 503 with `Retry-After`. A claim gives its bytes back when it
 //! is dropped, so a request that ends in any way frees them.
