@@ -1,7 +1,7 @@
 //! Which of the names that are there a person most likely meant by one that is not.
 //!
 //! Names are compared without case and signs, so that `Shop_Cart` is `shop-cart`; a name within the other is like it, and so is
-//! one of few changed letters.
+//! one of few changed letters (Levenshtein's distance).
 
 /// Names that are shown instead of one that is not there.
 const NAMES_MAX: usize = 10;
@@ -55,31 +55,17 @@ fn difference(asked: &str, name: &str) -> Option<usize> {
     if asked.is_empty() || name.is_empty() {
         return None;
     }
-    let away = changes(&asked, &name);
-    let contains = |long: &[char], short: &[char]| long.windows(short.len()).any(|part| part == short);
-    let is_within = contains(&name, &asked) || contains(&asked, &name);
-    let (shorter, longer) = (asked.len().min(name.len()), asked.len().max(name.len()));
+    let away = strsim::levenshtein(&asked, &name);
+    let is_within = name.contains(&asked) || asked.contains(&name);
+    let lengths = [asked.chars().count(), name.chars().count()];
+    let (shorter, longer) = (lengths[0].min(lengths[1]), lengths[0].max(lengths[1]));
     let is_mistyped = away <= 1 + longer / 4 && away < shorter;
     (is_within || is_mistyped).then_some(away)
 }
 
-fn plain(name: &str) -> Vec<char> {
+fn plain(name: &str) -> String {
     let letters = name.chars().filter(|one| one.is_alphanumeric()).flat_map(char::to_lowercase);
     letters.take(LETTERS_MAX).collect()
-}
-
-/// Letters to add, take away or change (Levenshtein's distance).
-fn changes(left: &[char], right: &[char]) -> usize {
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (line, letter) in left.iter().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], line + 1);
-        for (position, wanted) in right.iter().enumerate() {
-            let change = diagonal + usize::from(letter != wanted);
-            diagonal = row[position + 1];
-            row[position + 1] = change.min(row[position] + 1).min(diagonal + 1);
-        }
-    }
-    row[right.len()]
 }
 
 #[cfg(test)]

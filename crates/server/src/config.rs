@@ -476,26 +476,10 @@ fn positive_duration(text: &str) -> Result<Duration, String> {
 fn similar(name: &str) -> Option<String> {
     let wanted = name.replace('-', "_").to_ascii_lowercase();
     KEYS.iter()
-        .map(|key| (distance(&wanted, key.name), key.name))
+        .map(|key| (strsim::levenshtein(&wanted, key.name), key.name))
         .filter(|(distance, _)| *distance <= 2)
         .min()
         .map(|(_, name)| name.to_owned())
-}
-
-/// Number of letters to change, add or drop (names are short, so the plain table will do).
-fn distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (line, letter) in left.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = line + 1;
-        for (position, other) in right.iter().enumerate() {
-            let change = diagonal + usize::from(letter != *other);
-            diagonal = row[position + 1];
-            row[position + 1] = change.min(row[position] + 1).min(diagonal + 1);
-        }
-    }
-    row[right.len()]
 }
 
 #[cfg(test)]

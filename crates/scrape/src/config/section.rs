@@ -157,22 +157,11 @@ pub(crate) fn texts(node: &Node, path: &str) -> Result<Vec<String>, ConfigError>
 
 /// The known key that shares most with a misspelled one: the same letters but for two.
 fn similar<'a>(name: &str, known: &[&'a str]) -> Option<&'a str> {
-    let distance = |other: &str| {
-        let other: Vec<char> = other.chars().collect();
-        let mut row: Vec<usize> = (0..=other.len()).collect();
-        for (line, letter) in name.chars().take(64).enumerate() {
-            let mut diagonal = std::mem::replace(&mut row[0], line + 1);
-            for (position, wanted) in other.iter().enumerate() {
-                let change = diagonal + usize::from(letter != *wanted);
-                diagonal = row[position + 1];
-                row[position + 1] = change.min(row[position] + 1).min(diagonal + 1);
-            }
-        }
-        row[other.len()]
-    };
+    // The keys are short: what comes behind makes no name more like one of them.
+    let name: String = name.chars().take(64).collect();
     known
         .iter()
-        .map(|known| (distance(known), *known))
+        .map(|known| (strsim::levenshtein(&name, known), *known))
         .filter(|(distance, _)| *distance <= 2)
         .min()
         .map(|(_, known)| known)
