@@ -21,7 +21,7 @@ use axum::{
 use http_body::{Body as HttpBody, Frame, SizeHint};
 use http_body_util::BodyExt as _;
 
-use crate::{ApiError, Budget, Claim, ErrorShape, limits};
+use crate::{ApiError, Budget, Claim, ErrorShape, body::plus, limits};
 
 /// Frames that are looked at before an answer goes out: an envelope, a message, trailers.
 const FRAMES_MAX: usize = 3;
@@ -99,13 +99,7 @@ impl HttpBody for Begun {
     fn size_hint(&self) -> SizeHint {
         let data = self.frames.iter().filter_map(|frame| frame.as_ref().ok()?.data_ref());
         let here = data.map(Bytes::len).sum::<usize>() as u64;
-        let rest = self.rest.size_hint();
-        let mut hint = SizeHint::new();
-        if let Some(upper) = rest.upper() {
-            hint.set_upper(upper.saturating_add(here));
-        }
-        hint.set_lower(rest.lower().saturating_add(here));
-        hint
+        plus(self.rest.size_hint(), here)
     }
 }
 

@@ -188,14 +188,18 @@ impl HttpBody for CountedBody {
     fn size_hint(&self) -> SizeHint {
         let held = self.held.as_ref().and_then(Frame::data_ref).map_or(0, Bytes::len);
         let here = (self.gathered.len() + held) as u64;
-        let inner = self.inner.size_hint();
-        let mut hint = SizeHint::new();
-        if let Some(upper) = inner.upper() {
-            hint.set_upper(upper.saturating_add(here));
-        }
-        hint.set_lower(inner.lower().saturating_add(here));
-        hint
+        plus(self.inner.size_hint(), here)
     }
+}
+
+/// What a body may still hold, with bytes that were taken out of it already and wait.
+pub(crate) fn plus(rest: SizeHint, waiting: u64) -> SizeHint {
+    let mut hint = SizeHint::new();
+    if let Some(upper) = rest.upper() {
+        hint.set_upper(upper.saturating_add(waiting));
+    }
+    hint.set_lower(rest.lower().saturating_add(waiting));
+    hint
 }
 
 #[cfg(test)]
